@@ -198,7 +198,7 @@ static uint32_t new_block(void)
 
 /* ---- Events -------------------------------------------------------------------------------- */
 
-static struct thread {
+static struct replay_thread {
     uint32_t script, length, at, rounds;
     uint32_t temporaries[TEMPORARY_MAX];
     uint32_t temporary_count;
@@ -270,7 +270,7 @@ static unsigned phase(void)
 }
 
 /* Few paths are busy; which ones they are is another matter in each phase. */
-static uint32_t path_at(const struct thread *thread)
+static uint32_t path_at(const struct replay_thread *thread)
 {
     uint64_t hash = hash_u64(thread->script * 1000003ull + thread->at % thread->length);
     double u = (double)(hash >> 11) * 0x1p-53;
@@ -278,7 +278,7 @@ static uint32_t path_at(const struct thread *thread)
     return (uint32_t)((uint64_t)(u * u * u * PATHS) + phase() * (PATHS / PHASES)) % PATHS;
 }
 
-static void next_script(struct thread *thread)
+static void next_script(struct replay_thread *thread)
 {
     if (++thread->at < thread->length * thread->rounds)
         return;
@@ -330,7 +330,7 @@ static bool free_one_that_is_due(unsigned thread)
 /* A vector that grows: old block, new block. */
 static void grow(unsigned number, uint32_t path)
 {
-    struct thread *thread = &threads[number];
+    struct replay_thread *thread = &threads[number];
     uint32_t old = thread->temporaries[--thread->temporary_count];
     uint32_t grown;
     uint64_t size = 32ull << below(8);
@@ -342,7 +342,7 @@ static void grow(unsigned number, uint32_t path)
 
 static void step(unsigned number)
 {
-    struct thread *thread = &threads[number];
+    struct replay_thread *thread = &threads[number];
     uint64_t what = below(1000);
     uint32_t path, block;
 
@@ -464,7 +464,7 @@ int main(int argc, char **argv)
     wheel_slots = event_limit / WHEEL_EVENTS + 2;
     wheel = make(wheel_slots, sizeof *wheel);
     for (int i = 0; i < THREADS; i++)
-        threads[i] = (struct thread){.length = 1, .rounds = 1};
+        threads[i] = (struct replay_thread){.length = 1, .rounds = 1};
     grow_tree();
     begin_trace(argv[1]);
     play();

@@ -131,7 +131,7 @@ struct node {
     uint32_t sites;       /* at and below it; during the walk: does it have a sum? */
 };
 
-struct walk {
+struct functions_walk {
     const struct profile *profile;
     const bool *hidden;
     uint32_t *libraries; /* by module; NULL: by function */
@@ -155,7 +155,7 @@ static void function_link_child(struct node *nodes, uint32_t parent, uint32_t ch
 
 /* Children have higher numbers than their parents: in a pass from the end, each node is complete
  * when it is linked. */
-static void function_link_nodes(struct walk *walk, const bool *wanted)
+static void function_link_nodes(struct functions_walk *walk, const bool *wanted)
 {
     const struct profile *profile = walk->profile;
     for (size_t i = 0; i < profile->site_count; i++) {
@@ -174,18 +174,19 @@ static void function_link_nodes(struct walk *walk, const bool *wanted)
 
 /* ---- The walk ------------------------------------------------------------------------------ */
 
-static bool function_is_hidden(const struct walk *walk, uint32_t line)
+static bool function_is_hidden(const struct functions_walk *walk, uint32_t line)
 {
     return walk->hidden && walk->hidden[line];
 }
 
-static uint32_t function_walk_key(const struct walk *walk, uint32_t code, uint32_t line)
+static uint32_t function_walk_key(const struct functions_walk *walk, uint32_t code, uint32_t line)
 {
     return walk->libraries ? library_key_of(walk->profile, walk->libraries, code)
                            : function_key(walk->profile, code, line);
 }
 
-static struct function_row *function_row_of(struct walk *walk, uint32_t code, uint32_t line)
+static struct function_row *function_row_of(struct functions_walk *walk, uint32_t code,
+                                            uint32_t line)
 {
     struct function_row *row = &walk->rows[function_walk_key(walk, code, line)];
     if (!row->code && !row->line) {
@@ -197,8 +198,8 @@ static struct function_row *function_row_of(struct walk *walk, uint32_t code, ui
 
 /* The frame that a path counts for; false: it is one of hidden frames only, and *line is its
  * innermost. */
-static bool function_find_exclusive(const struct walk *walk, uint32_t node, uint32_t *code,
-                                    uint32_t *line)
+static bool function_find_exclusive(const struct functions_walk *walk, uint32_t node,
+                                    uint32_t *code, uint32_t *line)
 {
     const struct profile *profile = walk->profile;
     *code = profile->nodes[node].location;
@@ -217,7 +218,7 @@ static bool function_find_exclusive(const struct walk *walk, uint32_t node, uint
     return false;
 }
 
-static struct merged_metrics *function_sum_of(struct walk *walk, uint32_t node)
+static struct merged_metrics *function_sum_of(struct functions_walk *walk, uint32_t node)
 {
     if (!walk->nodes[node].sites) {
         walk->nodes[node].sites = 1;
@@ -227,7 +228,7 @@ static struct merged_metrics *function_sum_of(struct walk *walk, uint32_t node)
 }
 
 /* The site's own part, added when all below its node is done. */
-static void function_add_site(struct walk *walk, uint32_t node)
+static void function_add_site(struct functions_walk *walk, uint32_t node)
 {
     uint32_t code = 0, line = 0, site = walk->site_of[node];
     if (!site)
@@ -241,7 +242,7 @@ static void function_add_site(struct walk *walk, uint32_t node)
     merged_add_path(function_sum_of(walk, node), metrics);
 }
 
-static void function_enter(struct walk *walk, uint32_t node)
+static void function_enter(struct functions_walk *walk, uint32_t node)
 {
     uint32_t location = walk->profile->nodes[node].location;
     const struct profile_code *code = &walk->profile->codes[location];
@@ -252,7 +253,7 @@ static void function_enter(struct walk *walk, uint32_t node)
 
 /* Adds the node's sum to the functions that leave the way with it. The parent's sum grows by it, or
  * becomes it. */
-static void function_leave(struct walk *walk, uint32_t node)
+static void function_leave(struct functions_walk *walk, uint32_t node)
 {
     uint32_t location = walk->profile->nodes[node].location;
     uint32_t parent = walk->profile->nodes[node].parent;
@@ -274,7 +275,7 @@ static void function_leave(struct walk *walk, uint32_t node)
     walk->sum_count--;
 }
 
-static void function_walk_tree(struct walk *walk)
+static void function_walk_tree(struct functions_walk *walk)
 {
     uint32_t node = walk->nodes[0].child;
     if (node)
@@ -295,7 +296,7 @@ static void function_walk_tree(struct walk *walk)
 }
 
 /* Events without a call path. */
-static void function_add_root(struct walk *walk)
+static void function_add_root(struct functions_walk *walk)
 {
     if (!walk->site_of[0])
         return;
@@ -307,7 +308,8 @@ static void function_add_root(struct walk *walk)
 
 /* ---- The answer ---------------------------------------------------------------------------- */
 
-static void function_keep_rows(struct functions *functions, const struct walk *walk, size_t keys)
+static void function_keep_rows(struct functions *functions, const struct functions_walk *walk,
+                               size_t keys)
 {
     size_t count = 0;
     for (size_t key = 0; key < keys; key++) {
@@ -323,7 +325,7 @@ static void function_keep_rows(struct functions *functions, const struct walk *w
     *functions = (struct functions){rows ? rows : walk->rows, count};
 }
 
-static int function_run(struct functions *functions, struct walk *walk, size_t keys,
+static int function_run(struct functions *functions, struct functions_walk *walk, size_t keys,
                         const bool *wanted)
 {
     const struct profile *profile = walk->profile;
@@ -350,14 +352,15 @@ static int function_run(struct functions *functions, struct walk *walk, size_t k
 int functions_init(struct functions *functions, const struct profile *profile, const bool *hidden,
                    const bool *wanted)
 {
-    struct walk walk = {.profile = profile, .hidden = hidden};
+    struct functions_walk walk = {.profile = profile, .hidden = hidden};
     return function_run(functions, &walk, function_key_count(profile), wanted);
 }
 
 int functions_init_libraries(struct functions *functions, const struct profile *profile,
                              const bool *hidden, const bool *wanted)
 {
-    struct walk walk = {.profile = profile, .hidden = hidden, .libraries = library_firsts(profile)};
+    struct functions_walk walk = {
+        .profile = profile, .hidden = hidden, .libraries = library_firsts(profile)};
     int error = walk.libraries ? function_run(functions, &walk, library_key_count(profile), wanted)
                                : -ENOMEM;
     free(walk.libraries);

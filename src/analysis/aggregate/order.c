@@ -5,14 +5,14 @@
 #include <stdlib.h>
 #include "aggregate/metric_choice.h"
 
-struct ranked {
+struct order_ranked {
     struct figure value;
     uint32_t index;
 };
 
 static int order_by_falling_value(const void *a, const void *b)
 {
-    const struct ranked *left = a, *right = b;
+    const struct order_ranked *left = a, *right = b;
     int order = figure_compare(right->value, left->value);
     if (order)
         return order;
@@ -21,7 +21,7 @@ static int order_by_falling_value(const void *a, const void *b)
 
 uint32_t *order_values(const struct figure *values, size_t count)
 {
-    struct ranked *ranked = calloc(count + 1, sizeof *ranked);
+    struct order_ranked *ranked = calloc(count + 1, sizeof *ranked);
     uint32_t *order = calloc(count + 1, sizeof *order);
     if (!ranked || !order) {
         free(ranked);
@@ -29,7 +29,7 @@ uint32_t *order_values(const struct figure *values, size_t count)
         return NULL;
     }
     for (size_t i = 0; i < count; i++)
-        ranked[i] = (struct ranked){values[i], (uint32_t)i};
+        ranked[i] = (struct order_ranked){values[i], (uint32_t)i};
     qsort(ranked, count, sizeof *ranked, order_by_falling_value);
     for (size_t i = 0; i < count; i++)
         order[i] = ranked[i].index;

@@ -23,7 +23,7 @@ struct link {
 };
 
 /* A line and what stands right below it. */
-struct pair {
+struct source_lines_pair {
     uint64_t key; /* 0: empty slot */
     uint32_t line;
     uint32_t on_way;
@@ -42,7 +42,7 @@ struct running_sums {
     struct extremes exclusive_most, inclusive_most;
 };
 
-struct walk {
+struct source_lines_walk {
     const struct profile *profile;
     const bool *hidden;
     struct source_lines *lines;
@@ -56,7 +56,7 @@ struct walk {
     struct extremes placed_most, *below;        /* below: by node of the way, [0] of all */
     size_t depth, below_room;                   /* nodes on the way; room of below */
     struct running_sums *line_sums, *file_sums; /* by line, by file */
-    struct pair *pairs;                         /* open addressing */
+    struct source_lines_pair *pairs;            /* open addressing */
     size_t pair_count, pair_room;
 };
 
@@ -102,7 +102,7 @@ struct spelling {
     char *name;
     uint32_t file;
 };
-struct entry {
+struct source_lines_entry {
     uint32_t file, number, of;
 };
 
@@ -121,7 +121,7 @@ static int source_lines_compare_names(const void *left, const void *right)
 
 static int source_lines_compare_entries(const void *left, const void *right)
 {
-    const struct entry *a = left, *b = right;
+    const struct source_lines_entry *a = left, *b = right;
     if (a->file != b->file)
         return a->file < b->file ? -1 : 1;
     if (a->number != b->number)
@@ -177,10 +177,11 @@ static int source_lines_make_files(struct source_lines *lines, struct spelling *
     return 0;
 }
 
-static void source_lines_make(struct source_lines *lines, struct entry *entries, size_t count)
+static void source_lines_make(struct source_lines *lines, struct source_lines_entry *entries,
+                              size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        const struct entry *entry = &entries[i];
+        const struct source_lines_entry *entry = &entries[i];
         if (!i || entry[-1].file != entry->file || entry[-1].number != entry->number)
             lines->lines[lines->line_count++] =
                 (struct source_line){.file = entry->file, .number = entry->number, .of = entry->of};
@@ -192,7 +193,7 @@ static int source_lines_make_places(struct source_lines *lines, const struct pro
 {
     size_t count = profile->line_count, used = 0;
     struct spelling *spellings = calloc(count + 1, sizeof *spellings);
-    struct entry *entries = calloc(count + 1, sizeof *entries);
+    struct source_lines_entry *entries = calloc(count + 1, sizeof *entries);
     size_t paths = spellings ? source_lines_collect_spellings(spellings, profile) : 0;
     lines->files = calloc(paths + 1, sizeof *lines->files);
     lines->lines = calloc(count + 1, sizeof *lines->lines);
@@ -208,7 +209,7 @@ static int source_lines_make_places(struct source_lines *lines, const struct pro
         struct spelling wanted = {.path = line->file};
         const struct spelling *found =
             bsearch(&wanted, spellings, paths, sizeof *spellings, source_lines_compare_paths);
-        entries[used++] = (struct entry){found->file, line->line, (uint32_t)i};
+        entries[used++] = (struct source_lines_entry){found->file, line->line, (uint32_t)i};
     }
     if (!error) {
         qsort(entries, used, sizeof *entries, source_lines_compare_entries);
@@ -242,7 +243,7 @@ static struct extremes source_lines_extremes_of(const struct call_metrics *site)
 }
 
 /* A node comes onto the way. */
-static bool source_lines_extremes_enter(struct walk *walk)
+static bool source_lines_extremes_enter(struct source_lines_walk *walk)
 {
     if (!array_make_room(&walk->below, &walk->below_room, ++walk->depth, sizeof *walk->below))
         return false;
@@ -250,7 +251,7 @@ static bool source_lines_extremes_enter(struct walk *walk)
     return true;
 }
 
-static void source_lines_extremes_leave(struct walk *walk)
+static void source_lines_extremes_leave(struct source_lines_walk *walk)
 {
     walk->depth--;
     source_lines_extremes_add(&walk->below[walk->depth], &walk->below[walk->depth + 1]);
@@ -265,7 +266,8 @@ static uint64_t source_lines_pair_key(const struct profile *profile, uint32_t li
     return (uint64_t)(line + 1) << 32 | (function ? function : 1u << 31 | callee.code);
 }
 
-static struct pair *source_lines_pair_slot(struct pair *pairs, size_t room, uint64_t key)
+static struct source_lines_pair *source_lines_pair_slot(struct source_lines_pair *pairs,
+                                                        size_t room, uint64_t key)
 {
     size_t at = hash_u64(key) & (room - 1);
     while (pairs[at].key && pairs[at].key != key)
@@ -273,10 +275,10 @@ static struct pair *source_lines_pair_slot(struct pair *pairs, size_t room, uint
     return &pairs[at];
 }
 
-static bool source_lines_pairs_grow(struct walk *walk)
+static bool source_lines_pairs_grow(struct source_lines_walk *walk)
 {
     size_t room = walk->pair_room ? 2 * walk->pair_room : 1 << 12;
-    struct pair *pairs = calloc(room, sizeof *pairs);
+    struct source_lines_pair *pairs = calloc(room, sizeof *pairs);
     if (!pairs)
         return false;
     for (size_t i = 0; i < walk->pair_room; i++)
@@ -288,17 +290,17 @@ static bool source_lines_pairs_grow(struct walk *walk)
     return true;
 }
 
-static bool source_lines_pair_pass(struct walk *walk, uint32_t line, struct frame callee,
-                                   bool entering)
+static bool source_lines_pair_pass(struct source_lines_walk *walk, uint32_t line,
+                                   struct frame callee, bool entering)
 {
     if (walk->metric >= METRIC_SUMS) /* it does not add up over callees */
         return true;
     if (2 * walk->pair_count >= walk->pair_room && !source_lines_pairs_grow(walk))
         return false;
     uint64_t key = source_lines_pair_key(walk->profile, line, callee);
-    struct pair *pair = source_lines_pair_slot(walk->pairs, walk->pair_room, key);
+    struct source_lines_pair *pair = source_lines_pair_slot(walk->pairs, walk->pair_room, key);
     if (!pair->key) {
-        *pair = (struct pair){.key = key, .line = line, .callee = callee};
+        *pair = (struct source_lines_pair){.key = key, .line = line, .callee = callee};
         walk->pair_count++;
     }
     if (entering ? pair->on_way++ : --pair->on_way)
@@ -308,15 +310,16 @@ static bool source_lines_pair_pass(struct walk *walk, uint32_t line, struct fram
     return true;
 }
 
-static struct figure source_lines_figure(const struct walk *walk, size_t metric, uint64_t sum)
+static struct figure source_lines_figure(const struct source_lines_walk *walk, size_t metric,
+                                         uint64_t sum)
 {
     return walk->unknown[metric] ? FIGURE_UNKNOWN : figure_of(sum);
 }
 
-static void source_lines_choose_callees(struct walk *walk)
+static void source_lines_choose_callees(struct source_lines_walk *walk)
 {
     for (size_t i = 0; i < walk->pair_room; i++) {
-        const struct pair *pair = &walk->pairs[i];
+        const struct source_lines_pair *pair = &walk->pairs[i];
         struct source_line *line = &walk->lines->lines[pair->line];
         struct figure value = source_lines_figure(walk, walk->metric, pair->value);
         bool more = pair->key && figure_positive(value) && !figure_less(value, line->callee_value);
@@ -331,8 +334,8 @@ static void source_lines_choose_callees(struct walk *walk)
 
 /* ---- The walk ------------------------------------------------------------------------------ */
 
-static void source_lines_sums_pass(struct walk *walk, uint32_t *on_way, struct running_sums *sums,
-                                   bool entering)
+static void source_lines_sums_pass(struct source_lines_walk *walk, uint32_t *on_way,
+                                   struct running_sums *sums, bool entering)
 {
     if (entering ? (*on_way)++ : --*on_way)
         return;
@@ -343,13 +346,13 @@ static void source_lines_sums_pass(struct walk *walk, uint32_t *on_way, struct r
 }
 
 /* The index of the visible line of a frame; LINES_NONE: hidden, or in no file. */
-static uint32_t source_lines_visible(const struct walk *walk, uint32_t line)
+static uint32_t source_lines_visible(const struct source_lines_walk *walk, uint32_t line)
 {
     return walk->hidden && walk->hidden[line] ? LINES_NONE : walk->lines->line_of[line];
 }
 
 /* The frames of a node come onto the way, or leave it; outermost first. */
-static bool source_lines_pass(struct walk *walk, uint32_t node, bool entering)
+static bool source_lines_pass(struct source_lines_walk *walk, uint32_t node, bool entering)
 {
     const struct profile *profile = walk->profile;
     uint32_t location = profile->nodes[node].location, parent = profile->nodes[node].parent;
@@ -380,7 +383,8 @@ static void source_lines_add(uint64_t *sums, const struct call_metrics *metrics_
 }
 
 /* The frame that a path counts for; false: all are hidden, and it is the innermost. */
-static bool source_lines_find_exclusive(const struct walk *walk, uint32_t node, uint32_t *line)
+static bool source_lines_find_exclusive(const struct source_lines_walk *walk, uint32_t node,
+                                        uint32_t *line)
 {
     const struct profile *profile = walk->profile;
     *line = profile->codes[profile->nodes[node].location].first_line;
@@ -395,7 +399,7 @@ static bool source_lines_find_exclusive(const struct walk *walk, uint32_t node, 
     return false;
 }
 
-static void source_lines_add_site(struct walk *walk, uint32_t node)
+static void source_lines_add_site(struct source_lines_walk *walk, uint32_t node)
 {
     if (!walk->site_of[node])
         return;
@@ -427,7 +431,7 @@ static void source_lines_add_site(struct walk *walk, uint32_t node)
     source_lines_extremes_add(&file->inclusive_most, &most);
 }
 
-static bool source_lines_walk_tree(struct walk *walk)
+static bool source_lines_walk_tree(struct source_lines_walk *walk)
 {
     const struct profile_node *nodes = walk->profile->nodes;
     for (size_t i = walk->profile->node_count; i-- > 1;) {
@@ -457,7 +461,7 @@ static bool source_lines_walk_tree(struct walk *walk)
 
 /* ---- The answer ---------------------------------------------------------------------------- */
 
-static void source_lines_settle_sums(const struct walk *walk, struct line_sums *sums,
+static void source_lines_settle_sums(const struct source_lines_walk *walk, struct line_sums *sums,
                                      const struct running_sums *running)
 {
     for (size_t i = 0; i < METRIC_SUMS; i++) {
@@ -468,7 +472,7 @@ static void source_lines_settle_sums(const struct walk *walk, struct line_sums *
     memcpy(sums->inclusive + METRIC_SUMS, &running->inclusive_most, sizeof(struct extremes));
 }
 
-static void source_lines_settle(struct walk *walk)
+static void source_lines_settle(struct source_lines_walk *walk)
 {
     struct source_lines *lines = walk->lines;
     for (size_t i = 0; i < METRIC_SUMS; i++) {
@@ -493,7 +497,7 @@ static bool source_lines_is_used(const struct line_sums *sums)
 }
 
 /* Lines and files that nothing was asked for through are left out. */
-static void source_lines_keep_used(struct walk *walk)
+static void source_lines_keep_used(struct source_lines_walk *walk)
 {
     struct source_lines *lines = walk->lines;
     uint32_t *moved = walk->on_way; /* all zero by now */
@@ -522,7 +526,7 @@ static void source_lines_keep_used(struct walk *walk)
             lines->line_of[i] = moved[lines->line_of[i]];
 }
 
-static void source_lines_begin_extremes(struct walk *walk)
+static void source_lines_begin_extremes(struct source_lines_walk *walk)
 {
     source_lines_extremes_clear(&walk->below[0]);
     source_lines_extremes_clear(&walk->placed_most);
@@ -540,7 +544,8 @@ int source_lines_init(struct source_lines *lines, const struct profile *profile,
                       const bool *passes, size_t metric)
 {
     *lines = (struct source_lines){0};
-    struct walk walk = {.profile = profile, .hidden = hidden, .lines = lines, .metric = metric};
+    struct source_lines_walk walk = {
+        .profile = profile, .hidden = hidden, .lines = lines, .metric = metric};
     int error = source_lines_make_places(lines, profile);
     walk.links = calloc(profile->node_count + 1, sizeof *walk.links);
     walk.site_of = calloc(profile->node_count + 1, sizeof *walk.site_of);

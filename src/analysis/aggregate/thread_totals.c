@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-struct step {
+struct thread_totals_step {
     uint64_t ticks;
     int by;
 };
@@ -12,7 +12,7 @@ struct step {
 /* Who ends and who begins at one moment: the end comes first. */
 static int threads_by_time(const void *a, const void *b)
 {
-    const struct step *left = a, *right = b;
+    const struct thread_totals_step *left = a, *right = b;
     if (left->ticks != right->ticks)
         return left->ticks < right->ticks ? -1 : 1;
     return left->by - right->by;
@@ -20,15 +20,15 @@ static int threads_by_time(const void *a, const void *b)
 
 size_t threads_peak(const struct profile *profile)
 {
-    struct step *steps = calloc(2 * profile->thread_count + 1, sizeof *steps);
+    struct thread_totals_step *steps = calloc(2 * profile->thread_count + 1, sizeof *steps);
     size_t count = 0, now = 0, most = 0;
     for (size_t i = 0; steps && i < profile->thread_count; i++) {
         const struct thread_metrics *thread = &profile->threads[i];
         if (thread->end_ticks && thread->end_ticks <= thread->start_ticks)
             continue;
-        steps[count++] = (struct step){thread->start_ticks, 1};
+        steps[count++] = (struct thread_totals_step){thread->start_ticks, 1};
         if (thread->end_ticks)
-            steps[count++] = (struct step){thread->end_ticks, -1};
+            steps[count++] = (struct thread_totals_step){thread->end_ticks, -1};
     }
     if (steps)
         qsort(steps, count, sizeof *steps, threads_by_time);

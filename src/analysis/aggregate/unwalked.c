@@ -16,16 +16,17 @@ enum { MAX_DEPTH = 2, PARTS_TOLD = 3, FEW_CALLS = 100 /* below, a share says too
 /* ---- Adding up ----------------------------------------------------------------------------- */
 
 /* How a path begins. */
-struct origin {
+struct unwalked_origin {
     int mark;      /* 0: at a thread's beginning */
     uint32_t code; /* of the frame next to the mark; 0: it is the mark's own node */
 };
 
-static struct origin unwalked_origin_of(const struct profile *profile, const struct origin *origins,
-                                        uint32_t node)
+static struct unwalked_origin unwalked_origin_of(const struct profile *profile,
+                                                 const struct unwalked_origin *origins,
+                                                 uint32_t node)
 {
     const struct profile_node *of = &profile->nodes[node];
-    struct origin origin = {profile->codes[of->location].mark, 0};
+    struct unwalked_origin origin = {profile->codes[of->location].mark, 0};
     if (!of->parent)
         return origin;
     origin = origins[of->parent];
@@ -34,9 +35,9 @@ static struct origin unwalked_origin_of(const struct profile *profile, const str
     return origin;
 }
 
-static struct origin *unwalked_origins(const struct profile *profile)
+static struct unwalked_origin *unwalked_origins(const struct profile *profile)
 {
-    struct origin *origins = memory_zeroed(profile->node_count, sizeof *origins);
+    struct unwalked_origin *origins = memory_zeroed(profile->node_count, sizeof *origins);
     for (uint32_t i = 1; i < profile->node_count; i++)
         origins[i] = unwalked_origin_of(profile, origins, i);
     return origins;
@@ -88,10 +89,10 @@ static bool unwalked_is_beginning(const struct profile *profile, uint32_t code)
 
 void unwalked_find(struct unwalked *unwalked, const struct profile *profile)
 {
-    struct origin *origins = unwalked_origins(profile);
+    struct unwalked_origin *origins = unwalked_origins(profile);
     *unwalked = (struct unwalked){0};
     for (size_t i = 0; i < profile->site_count; i++) {
-        struct origin origin = origins[profile->sites[i].path];
+        struct unwalked_origin origin = origins[profile->sites[i].path];
         if (!origin.mark || origin.mark == MAX_DEPTH)
             continue;
         if (unwalked_is_beginning(profile, origin.code)) {

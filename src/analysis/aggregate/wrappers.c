@@ -217,7 +217,7 @@ struct caller_pair {
     uint32_t count;
 };
 
-struct search {
+struct wrappers_search {
     const struct profile *profile;
     bool *hidden;
     struct asker *askers; /* by function; behind these by line of code that has no name */
@@ -234,7 +234,7 @@ static bool wrapper_pair_equal(const void *array, uint32_t number, const void *k
 }
 
 /* How often the pair was counted, this time included. */
-static uint32_t wrapper_count_pair(struct search *search, uint64_t key)
+static uint32_t wrapper_count_pair(struct wrappers_search *search, uint64_t key)
 {
     bool fresh;
     uint32_t number = map_number(&search->map, hash_u64(key), wrapper_pair_equal, search->pairs,
@@ -259,7 +259,8 @@ static uint32_t wrapper_function_of(const struct profile *profile, struct frame 
 
 enum { LINE_BITS = (1 << 30) - 1 };
 
-static void wrapper_count_site(struct search *search, const struct profile_site *site, bool mapped)
+static void wrapper_count_site(struct wrappers_search *search, const struct profile_site *site,
+                               bool mapped)
 {
     const struct profile *profile = search->profile;
     struct frame_walk walk;
@@ -294,7 +295,7 @@ static void wrapper_count_site(struct search *search, const struct profile_site 
 /* ---- Thin or not ----------------------------------------------------------------------------- */
 
 /* The frames of a node, outside its innermost shown one, or all where something is shown below. */
-static void wrapper_count_above(struct search *search, uint32_t node, uint32_t own)
+static void wrapper_count_above(struct wrappers_search *search, uint32_t node, uint32_t own)
 {
     const struct profile *profile = search->profile;
     const struct profile_code *code = &profile->codes[profile->nodes[node].location];
@@ -317,7 +318,7 @@ static void wrapper_mark_sites(uint32_t *own, const struct profile_site *sites, 
 }
 
 /* Children come behind their parents. */
-static bool wrapper_count_outer_frames(struct search *search)
+static bool wrapper_count_outer_frames(struct wrappers_search *search)
 {
     const struct profile *profile = search->profile;
     uint32_t *own = calloc(profile->node_count + 1, sizeof *own);
@@ -393,7 +394,7 @@ static bool wrapper_is_one(const struct asker *asker, int round)
     return wrapper_is_called_by_many(asker);
 }
 
-static void wrapper_hide_functions(struct search *search)
+static void wrapper_hide_functions(struct wrappers_search *search)
 {
     const struct profile *profile = search->profile;
     bool *of_wrappers = search->hidden + profile->line_count + 1;
@@ -402,7 +403,7 @@ static void wrapper_hide_functions(struct search *search)
             search->hidden[i] = of_wrappers[i] = true;
 }
 
-static void wrapper_round_begin(struct search *search)
+static void wrapper_round_begin(struct wrappers_search *search)
 {
     map_empty(&search->map);
     search->pair_count = 0;
@@ -417,7 +418,7 @@ static void wrapper_round_begin(struct search *search)
 }
 
 /* How many were found; -1: no memory. */
-static int wrapper_round(struct search *search, int round)
+static int wrapper_round(struct wrappers_search *search, int round)
 {
     const struct profile *profile = search->profile;
     const char *level = profile_get(profile, PROFILE_META_LEVEL);
@@ -441,7 +442,7 @@ static int wrapper_round(struct search *search, int round)
 
 /* ---- All of it ------------------------------------------------------------------------------- */
 
-static void wrapper_mark_named(struct search *search, const struct user_pattern *pattern)
+static void wrapper_mark_named(struct wrappers_search *search, const struct user_pattern *pattern)
 {
     for (size_t i = 1; i < search->profile->function_count; i++) {
         const char *name = search->profile->functions[i].name;
@@ -454,7 +455,7 @@ static void wrapper_mark_named(struct search *search, const struct user_pattern 
     }
 }
 
-static void wrapper_name_all(struct search *search)
+static void wrapper_name_all(struct wrappers_search *search)
 {
     for (size_t i = 1; i < search->profile->function_count; i++) {
         const char *name = search->profile->functions[i].name;
@@ -474,7 +475,7 @@ enum { ROUNDS = 6 };
 bool wrappers_hide(const struct profile *profile, bool *hidden)
 {
     size_t sites = profile->site_count + profile->mapped_site_count;
-    struct search search = {
+    struct wrappers_search search = {
         .profile = profile,
         .hidden = hidden,
         .asker_count = profile->function_count + profile->line_count,

@@ -120,13 +120,13 @@ void budget_add_limit(struct strbuf *out, const struct budget_limit *limit, bool
 
 /* ---- Entries ------------------------------------------------------------------------------- */
 
-struct reading {
+struct limits_reading {
     struct budget *budget;
     const struct toml_entry *entry;
     struct strbuf *why;
 };
 
-__attribute__((format(printf, 2, 3))) static int limits_refuse(const struct reading *reading,
+__attribute__((format(printf, 2, 3))) static int limits_refuse(const struct limits_reading *reading,
                                                                const char *format, ...)
 {
     va_list arguments;
@@ -154,7 +154,7 @@ static struct budget_limit *limits_new_limit(struct budget *budget)
     return limit;
 }
 
-static int limits_read_amount(const struct reading *reading, struct budget_limit *limit)
+static int limits_read_amount(const struct limits_reading *reading, struct budget_limit *limit)
 {
     const struct toml_entry *entry = reading->entry;
     if (entry->type == TOML_INTEGER || entry->type == TOML_FLOAT) {
@@ -185,7 +185,8 @@ static int limits_read_amount(const struct reading *reading, struct budget_limit
 
 /* Looks at resident memory find blocks by call path alone, not by region. Mappings have no regions
  * either. */
-static int limits_check_region(const struct reading *reading, const struct budget_limit *limit)
+static int limits_check_region(const struct limits_reading *reading,
+                               const struct budget_limit *limit)
 {
     if (limit->scope == BUDGET_REGION && limit->metric == BUDGET_RESIDENT)
         return limits_refuse(reading,
@@ -197,8 +198,8 @@ static int limits_check_region(const struct reading *reading, const struct budge
 }
 
 /* `at`: the key that names the metric. */
-static int limits_read(const struct reading *reading, enum budget_scope scope, const char *pattern,
-                       size_t at)
+static int limits_read(const struct limits_reading *reading, enum budget_scope scope,
+                       const char *pattern, size_t at)
 {
     const struct toml_entry *entry = reading->entry;
     const char *name = entry->keys[at];
@@ -231,7 +232,7 @@ static int limits_read(const struct reading *reading, enum budget_scope scope, c
     return error ? error : limits_read_amount(reading, limit);
 }
 
-static int limits_read_exclusive(const struct reading *reading, enum budget_scope scope)
+static int limits_read_exclusive(const struct limits_reading *reading, enum budget_scope scope)
 {
     if (scope == BUDGET_REGION)
         return limits_refuse(reading,
@@ -241,7 +242,7 @@ static int limits_read_exclusive(const struct reading *reading, enum budget_scop
                : limits_refuse(reading, "exclusive is true or false");
 }
 
-static int limits_read_suppressions(const struct reading *reading)
+static int limits_read_suppressions(const struct limits_reading *reading)
 {
     struct budget *budget = reading->budget;
     const char *slash = strrchr(budget->path, '/');
@@ -263,7 +264,7 @@ static int limits_read_suppressions(const struct reading *reading)
 }
 
 /* A tolerance of the command line goes before the file's. */
-static int limits_read_tolerance(const struct reading *reading)
+static int limits_read_tolerance(const struct limits_reading *reading)
 {
     bool is_share = false;
     double tolerance;
@@ -277,7 +278,7 @@ static int limits_read_tolerance(const struct reading *reading)
     return 0;
 }
 
-static int limits_read_entry(const struct reading *reading)
+static int limits_read_entry(const struct limits_reading *reading)
 {
     const struct toml_entry *entry = reading->entry;
     const char *first = entry->keys[0];
@@ -333,7 +334,7 @@ static int limits_read_text(struct budget *budget, struct strbuf *why)
     if (error == -EINVAL)
         strbuf_addf(why, "%s: %s", budget->path, toml.error);
     for (size_t i = 0; i < toml.count && !error; i++)
-        error = limits_read_entry(&(struct reading){budget, &toml.entries[i], why});
+        error = limits_read_entry(&(struct limits_reading){budget, &toml.entries[i], why});
     for (size_t i = 0; i < toml.count && !error; i++)
         limits_spread_exclusive(budget, &toml.entries[i]);
     for (size_t i = 0; i < budget->count; i++)

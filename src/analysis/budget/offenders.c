@@ -54,14 +54,14 @@ static bool offenders_is_alike(const struct budget_offender *a, const struct bud
 
 /* ---- Of one recording ---------------------------------------------------------------------- */
 
-struct ranked {
+struct offenders_ranked {
     double value;
     uint32_t path;
 };
 
 static int offenders_by_falling_value(const void *a, const void *b)
 {
-    const struct ranked *left = a, *right = b;
+    const struct offenders_ranked *left = a, *right = b;
     if (left->value != right->value)
         return left->value < right->value ? 1 : -1;
     return left->path < right->path ? -1 : left->path > right->path;
@@ -78,7 +78,7 @@ static uint32_t offenders_largest_sample(const struct profile *profile)
 
 /* Blocks, mappings and pinned free memory of the look with most of the program's. */
 static size_t offenders_rank_owners(const struct profile *profile, const bool *wanted,
-                                    struct ranked *ranked)
+                                    struct offenders_ranked *ranked)
 {
     const struct profile_sample *sample = facts_owners_sample(profile);
     size_t count = 0;
@@ -86,13 +86,14 @@ static size_t offenders_rank_owners(const struct profile *profile, const bool *w
         const struct profile_owner *row = &profile->owners[i];
         if (row->sample == sample->id && row->path && figure_positive(row->resident_bytes) &&
             (!wanted || wanted[row->path]))
-            ranked[count++] = (struct ranked){figure_double(row->resident_bytes), row->path};
+            ranked[count++] =
+                (struct offenders_ranked){figure_double(row->resident_bytes), row->path};
     }
     return count;
 }
 
 static size_t offenders_rank_resident(const struct profile *profile, const bool *wanted,
-                                      struct ranked *ranked)
+                                      struct offenders_ranked *ranked)
 {
     size_t count = 0;
     if (facts_owners_sample(profile))
@@ -102,13 +103,15 @@ static size_t offenders_rank_resident(const struct profile *profile, const bool 
         const struct profile_residency *row = &profile->residencies[i];
         if (row->sample == sample && figure_positive(row->resident_bytes) &&
             (!wanted || wanted[row->path]))
-            ranked[count++] = (struct ranked){figure_double(row->resident_bytes), row->path};
+            ranked[count++] =
+                (struct offenders_ranked){figure_double(row->resident_bytes), row->path};
     }
     return count;
 }
 
 static size_t offenders_rank_sites(const struct profile *profile, const struct budget_limit *limit,
-                                   const bool *wanted, const bool *leaks, struct ranked *ranked)
+                                   const bool *wanted, const bool *leaks,
+                                   struct offenders_ranked *ranked)
 {
     size_t count = 0;
     const struct profile_site *site;
@@ -117,25 +120,26 @@ static size_t offenders_rank_sites(const struct profile *profile, const struct b
         if (!figure_positive(value) || (wanted && !wanted[site->path]) ||
             (leaks && budget_is_leak(limit->metric) && !leaks[site->path]))
             continue;
-        ranked[count++] = (struct ranked){figure_double(value), site->path};
+        ranked[count++] = (struct offenders_ranked){figure_double(value), site->path};
     }
     return count;
 }
 
 static size_t offenders_rank_islands(const struct profile *profile, enum budget_metric metric,
-                                     const bool *wanted, const bool *leaks, struct ranked *ranked)
+                                     const bool *wanted, const bool *leaks,
+                                     struct offenders_ranked *ranked)
 {
     size_t count = 0, all;
     const struct profile_island *islands = facts_islands(profile, &all);
     for (size_t i = 0; i < all; i++)
         if ((!wanted || wanted[islands[i].path]) && (!leaks || leaks[islands[i].path]))
-            ranked[count++] =
-                (struct ranked){budget_island_value(&islands[i], metric), islands[i].path};
+            ranked[count++] = (struct offenders_ranked){budget_island_value(&islands[i], metric),
+                                                        islands[i].path};
     return count;
 }
 
 static size_t offenders_rank(const struct profile *profile, const struct budget_limit *limit,
-                             const bool *wanted, const bool *leaks, struct ranked *ranked)
+                             const bool *wanted, const bool *leaks, struct offenders_ranked *ranked)
 {
     if (limit->metric == BUDGET_RESIDENT)
         return offenders_rank_resident(profile, wanted, ranked);
@@ -145,7 +149,7 @@ static size_t offenders_rank(const struct profile *profile, const struct budget_
 }
 
 static int offenders_fill(struct budget_offender *offender, const struct profile *profile,
-                          const bool *hidden, struct ranked of)
+                          const bool *hidden, struct offenders_ranked of)
 {
     struct frame_walk walk;
     struct frame frame = frame_walk_begin(&walk, profile, hidden, of.path);
@@ -208,7 +212,7 @@ int budget_find_offenders(struct budget_verdict *verdict, const struct profile *
     size_t most = profile->site_count + profile->mapped_site_count + profile->residency_count +
                   profile->owner_count + profile->island_count + 1;
     size_t count, made = 0;
-    struct ranked *ranked = calloc(most, sizeof *ranked);
+    struct offenders_ranked *ranked = calloc(most, sizeof *ranked);
     struct budget_offender *offenders = calloc(LOOKED_AT, sizeof *offenders);
     int error = ranked && offenders ? 0 : -ENOMEM;
     if (!error) {

@@ -219,7 +219,7 @@ void suppressions_release(struct suppressions *suppressions)
 
 /* ---- Matching ------------------------------------------------------------------------------ */
 
-struct place {
+struct suppressions_place {
     const char *function, *linkage, *file, *module;
     uint32_t line;
 };
@@ -229,7 +229,8 @@ static bool suppressions_fits(const char *pattern, const char *text)
     return text && suppressions_glob_matches(pattern, text);
 }
 
-static bool suppressions_fits_lsan(const struct suppression *suppression, const struct place *place)
+static bool suppressions_fits_lsan(const struct suppression *suppression,
+                                   const struct suppressions_place *place)
 {
     const char *pattern = suppression->steps[0].pattern;
     return suppressions_fits(pattern, place->function) ||
@@ -238,7 +239,8 @@ static bool suppressions_fits_lsan(const struct suppression *suppression, const 
 }
 
 /* valgrind says src: by the last component, or by the path that it knows. */
-static bool suppressions_fits_source(const struct suppression_step *step, const struct place *place)
+static bool suppressions_fits_source(const struct suppression_step *step,
+                                     const struct suppressions_place *place)
 {
     if (!place->file || (step->line && step->line != place->line))
         return false;
@@ -247,7 +249,8 @@ static bool suppressions_fits_source(const struct suppression_step *step, const 
            (slash && suppressions_fits(step->pattern, slash + 1));
 }
 
-static bool suppressions_fits_step(const struct suppression_step *step, const struct place *place)
+static bool suppressions_fits_step(const struct suppression_step *step,
+                                   const struct suppressions_place *place)
 {
     switch (step->kind) {
     case STEP_FUNCTION:
@@ -302,7 +305,7 @@ static uint64_t suppressions_begin_steps(const struct suppression *of)
 }
 
 static uint64_t suppressions_advance(const struct suppression *of, uint64_t reached,
-                                     const struct place *place)
+                                     const struct suppressions_place *place)
 {
     uint64_t next = 0;
     for (size_t i = 0; i < of->step_count; i++) {
@@ -316,15 +319,15 @@ static uint64_t suppressions_advance(const struct suppression *of, uint64_t reac
     return suppressions_skip_any(of, next);
 }
 
-static struct place suppressions_place_of(const struct profile *profile, uint32_t code,
-                                          uint32_t line)
+static struct suppressions_place suppressions_place_of(const struct profile *profile, uint32_t code,
+                                                       uint32_t line)
 {
     const struct profile_line *of = &profile->lines[line];
     const struct profile_function *function = &profile->functions[of->function];
     uint32_t module = profile->codes[code].module;
-    return (struct place){of->function ? function->name : NULL,
-                          of->function ? function->linkage : NULL, of->file,
-                          module == UINT32_MAX ? NULL : profile->modules[module].path, of->line};
+    return (struct suppressions_place){
+        of->function ? function->name : NULL, of->function ? function->linkage : NULL, of->file,
+        module == UINT32_MAX ? NULL : profile->modules[module].path, of->line};
 }
 
 static bool suppressions_fits_path(const struct suppression *of, const struct profile *profile,
@@ -335,7 +338,8 @@ static bool suppressions_fits_path(const struct suppression *of, const struct pr
         uint32_t code = profile->nodes[node].location;
         const struct profile_code *at = &profile->codes[code];
         for (uint32_t i = 0; i < at->line_count; i++) {
-            struct place place = suppressions_place_of(profile, code, at->first_line + i);
+            struct suppressions_place place =
+                suppressions_place_of(profile, code, at->first_line + i);
             if (of->is_lsan && suppressions_fits_lsan(of, &place))
                 return true;
             if (suppressions_is_done(of, reached))

@@ -28,7 +28,7 @@ const char *content_missing(const struct profile *profile)
 
 /* ---- Rows ------------------------------------------------------------------------------------ */
 
-struct gathering {
+struct content_gathering {
     struct content *content;
     struct map by_frame; /* of rows with a frame */
 };
@@ -42,7 +42,7 @@ static struct content_row *content_row_new(struct content *content,
 }
 
 /* NULL: no memory. */
-static struct content_row *content_row_of(struct gathering *gathering,
+static struct content_row *content_row_of(struct content_gathering *gathering,
                                           const struct profile_owner *owner)
 {
     struct content *content = gathering->content;
@@ -74,7 +74,7 @@ static void content_sum_add(struct content_sum *sum, const struct profile_owner 
     sum->compressible += figure_or(owner->compressible_bytes, 0);
 }
 
-static int content_add(struct gathering *gathering, const struct profile_owner *owner)
+static int content_add(struct content_gathering *gathering, const struct profile_owner *owner)
 {
     struct content_row *row = content_row_of(gathering, owner);
     uint64_t bytes = figure_or(owner->resident_bytes, 0);
@@ -102,7 +102,7 @@ static int content_compare_rows(const void *left, const void *right)
 
 static int content_gather(struct content *content)
 {
-    struct gathering gathering = {.content = content};
+    struct content_gathering gathering = {.content = content};
     const struct profile *profile = content->profile;
     content->rows = calloc(profile->owner_count + 1, sizeof *content->rows);
     int error = content->rows ? 0 : -ENOMEM;

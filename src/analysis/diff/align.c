@@ -48,7 +48,7 @@ int64_t align_score(const struct align_call *before, size_t before_count,
     return score;
 }
 
-struct pair {
+struct align_pair {
     uint32_t before, after;
     int64_t shift, score;
     int32_t previous; /* -1: none */
@@ -56,7 +56,7 @@ struct pair {
 
 static size_t align_find_pairs(const struct align_call *before, size_t before_count,
                                const struct align_call *after, size_t after_count,
-                               struct pair *pairs)
+                               struct align_pair *pairs)
 {
     size_t count = 0;
     for (size_t i = 0; i < before_count; i++)
@@ -64,17 +64,17 @@ static size_t align_find_pairs(const struct align_call *before, size_t before_co
             if (before[i].callee != after[j].callee)
                 continue;
             if (count < ALIGN_PAIRS_MAX)
-                pairs[count] = (struct pair){(uint32_t)i, (uint32_t)j,
-                                             align_shift_of(&before[i], &after[j]), 0, -1};
+                pairs[count] = (struct align_pair){(uint32_t)i, (uint32_t)j,
+                                                   align_shift_of(&before[i], &after[j]), 0, -1};
             if (count++ == ALIGN_PAIRS_MAX)
                 return count;
         }
     return count;
 }
 
-static void align_extend(struct pair *pairs, size_t at)
+static void align_extend(struct align_pair *pairs, size_t at)
 {
-    struct pair *pair = &pairs[at];
+    struct align_pair *pair = &pairs[at];
     pair->score = align_worth_first(pair->shift);
     for (size_t i = 0; i < at; i++) {
         if (pairs[i].before >= pair->before || pairs[i].after >= pair->after)
@@ -87,7 +87,7 @@ static void align_extend(struct pair *pairs, size_t at)
     }
 }
 
-static void align_best_way(struct pair *pairs, size_t count, int32_t *partner)
+static void align_best_way(struct align_pair *pairs, size_t count, int32_t *partner)
 {
     int32_t best = -1;
     for (size_t i = 0; i < count; i++) {
@@ -118,7 +118,7 @@ int align_calls(const struct align_call *before, size_t before_count,
 {
     for (size_t i = 0; i < before_count; i++)
         partner[i] = ALIGN_NONE;
-    struct pair *pairs = malloc(ALIGN_PAIRS_MAX * sizeof *pairs);
+    struct align_pair *pairs = malloc(ALIGN_PAIRS_MAX * sizeof *pairs);
     bool *taken = calloc(after_count + 1, sizeof *taken);
     bool complete = pairs && taken;
     if (complete) {

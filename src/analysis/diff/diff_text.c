@@ -16,7 +16,7 @@
 
 enum { FIGURE = 11, LABEL = 19, CHANGE = 9, GAP = 2, INDENT = 4, RUN = 10 };
 
-struct writing {
+struct diff_writing {
     struct strbuf out;
     const struct diff *difference;
     const struct diff_show *show;
@@ -29,7 +29,7 @@ static const struct text_column diff_text_layout[] = {{"difference", FIGURE, TEX
                                                       {"after", FIGURE, TEXT_APART, 0},
                                                       {"noise", FIGURE, TEXT_APART, 0}};
 
-static size_t diff_text_columns(const struct writing *writing)
+static size_t diff_text_columns(const struct diff_writing *writing)
 {
     return sizeof diff_text_layout / sizeof *diff_text_layout - !writing->noise;
 }
@@ -47,7 +47,7 @@ static struct human diff_text_human_of(int unit, double value)
                                 : human_duration(whole);
 }
 
-static struct human diff_text_signed_of(const struct writing *writing, int unit, double value)
+static struct human diff_text_signed_of(const struct diff_writing *writing, int unit, double value)
 {
     struct human plain = diff_text_human_of(unit, fabs(value)), out;
     if (isnan(value) || fabs(value) < 0.5)
@@ -57,7 +57,7 @@ static struct human diff_text_signed_of(const struct writing *writing, int unit,
     return out;
 }
 
-static struct human diff_text_change_of(const struct writing *writing,
+static struct human diff_text_change_of(const struct diff_writing *writing,
                                         const struct diff_figure *figure)
 {
     struct human out = {"-"};
@@ -79,7 +79,7 @@ static struct human diff_text_change_of(const struct writing *writing,
     return out;
 }
 
-static void diff_text_add_noise(const struct writing *writing, struct text_row *row, int unit,
+static void diff_text_add_noise(const struct diff_writing *writing, struct text_row *row, int unit,
                                 double noise)
 {
     struct human text;
@@ -90,7 +90,7 @@ static void diff_text_add_noise(const struct writing *writing, struct text_row *
 }
 
 /* The four or five figures of a row; what is no more than noise is dim. */
-static void diff_text_add_figures(struct writing *writing, int unit,
+static void diff_text_add_figures(struct diff_writing *writing, int unit,
                                   const struct diff_figure *figure)
 {
     struct strbuf *out = &writing->out;
@@ -108,7 +108,7 @@ static void diff_text_add_figures(struct writing *writing, int unit,
         diff_text_add_noise(writing, &row, unit, figure->noise);
 }
 
-static size_t diff_text_figure_columns(const struct writing *writing)
+static size_t diff_text_figure_columns(const struct diff_writing *writing)
 {
     size_t width = 0;
     for (size_t i = 0; i < diff_text_columns(writing); i++)
@@ -117,13 +117,13 @@ static size_t diff_text_figure_columns(const struct writing *writing)
 }
 
 /* Where names begin. */
-static size_t diff_text_names_column(const struct writing *writing)
+static size_t diff_text_names_column(const struct diff_writing *writing)
 {
     size_t behind = diff_text_figure_columns(writing) + GAP;
     return behind + FRAME_ROOM_NARROW > writing->show->style.columns ? INDENT : behind;
 }
 
-static void diff_text_add_heading(struct writing *writing, size_t indent)
+static void diff_text_add_heading(struct diff_writing *writing, size_t indent)
 {
     struct strbuf *out = &writing->out;
     style_begin(out, &writing->show->style, TONE_DIM);
@@ -167,7 +167,8 @@ static bool diff_text_is_one_program(const struct diff *difference)
     return true;
 }
 
-static void diff_text_add_run(struct writing *writing, const struct diff_run *run, double scale)
+static void diff_text_add_run(struct diff_writing *writing, const struct diff_run *run,
+                              double scale)
 {
     struct strbuf end = STRBUF_INIT, line = STRBUF_INIT;
     const char *tool = facts_imported_from(run->profile);
@@ -194,7 +195,7 @@ static void diff_text_add_run(struct writing *writing, const struct diff_run *ru
     strbuf_release(&line);
 }
 
-static void diff_text_add_runs(struct writing *writing, int group, const char *label)
+static void diff_text_add_runs(struct diff_writing *writing, int group, const char *label)
 {
     const struct diff *difference = writing->difference;
     for (size_t i = 0; i < difference->run_count; i++) {
@@ -208,7 +209,7 @@ static void diff_text_add_runs(struct writing *writing, int group, const char *l
     }
 }
 
-static void diff_text_add_note(struct writing *writing, const char *sentence)
+static void diff_text_add_note(struct diff_writing *writing, const char *sentence)
 {
     strbuf_add_string(&writing->out, "  ");
     style_begin(&writing->out, &writing->show->style, TONE_DIM);
@@ -217,7 +218,7 @@ static void diff_text_add_note(struct writing *writing, const char *sentence)
     strbuf_add_char(&writing->out, '\n');
 }
 
-static void diff_text_add_warnings(struct writing *writing)
+static void diff_text_add_warnings(struct diff_writing *writing)
 {
     const struct diff *difference = writing->difference;
     for (size_t i = 0; i < difference->run_count; i++) {
@@ -252,7 +253,7 @@ static bool diff_text_has_sample(const struct diff *difference)
 }
 
 /* What of it can be compared, where runs were recorded in different ways. */
-static void diff_text_add_ways(struct writing *writing)
+static void diff_text_add_ways(struct diff_writing *writing)
 {
     const struct diff *difference = writing->difference;
     if (difference->callers_only)
@@ -268,7 +269,7 @@ static void diff_text_add_ways(struct writing *writing)
                            "Counts of a sample are estimates, and how sure they are is not known.");
 }
 
-static void diff_text_add_head(struct writing *writing)
+static void diff_text_add_head(struct diff_writing *writing)
 {
     static const char *const per[] = {
         "", "Every run is multiplied so that it has as many allocations as those before.",
@@ -302,7 +303,7 @@ static void diff_text_add_head(struct writing *writing)
     diff_text_add_warnings(writing);
 }
 
-static void diff_text_add_totals(struct writing *writing)
+static void diff_text_add_totals(struct diff_writing *writing)
 {
     struct diff_total totals[DIFF_TOTALS];
     diff_totals(writing->difference, totals);
@@ -319,7 +320,7 @@ static void diff_text_add_totals(struct writing *writing)
 
 /* Who it is stands behind the figures, or, where that leaves names no room, below them. Ends the
  * line of figures in that case; returns the columns that are taken of the line where names go. */
-static size_t diff_text_names_begin(struct writing *writing)
+static size_t diff_text_names_begin(struct diff_writing *writing)
 {
     size_t used = diff_text_names_column(writing);
     if (used == INDENT)
@@ -345,8 +346,8 @@ static void diff_text_add_place(struct strbuf *out, const struct style *style, c
 }
 
 /* "my_alloc ← ", where there is room for it; the columns that it takes. */
-static size_t diff_text_add_through(struct writing *writing, const char *through, const char *name,
-                                    const char *place, size_t used)
+static size_t diff_text_add_through(struct diff_writing *writing, const char *through,
+                                    const char *name, const char *place, size_t used)
 {
     const struct style *style = &writing->show->style;
     size_t taken = used + (*place ? text_width(place) + 2 : 0);
@@ -355,7 +356,7 @@ static size_t diff_text_add_through(struct writing *writing, const char *through
                : 0;
 }
 
-static void diff_text_add_function(struct writing *writing, size_t at)
+static void diff_text_add_function(struct diff_writing *writing, size_t at)
 {
     const struct diff_function *function = &writing->difference->functions[at];
     const struct style *style = &writing->show->style;
@@ -384,7 +385,7 @@ static void diff_text_add_line_numbers(struct strbuf *out, const struct style *s
         strbuf_addf(out, ":%u", after ? after : before);
 }
 
-static void diff_text_add_frame(struct writing *writing, const struct diff_frame *frame,
+static void diff_text_add_frame(struct diff_writing *writing, const struct diff_frame *frame,
                                 bool caller)
 {
     const struct style *style = &writing->show->style;
@@ -403,7 +404,7 @@ static void diff_text_add_frame(struct writing *writing, const struct diff_frame
     strbuf_release(&lines);
 }
 
-static void diff_text_add_path(struct writing *writing, size_t at)
+static void diff_text_add_path(struct diff_writing *writing, size_t at)
 {
     const struct diff_path *path = &writing->difference->paths[at];
     struct diff_frame frame;
@@ -429,7 +430,7 @@ struct list {
     const char *what; /* "functions" */
     size_t count;
     const struct diff_figure *(*figure)(const struct diff *, size_t);
-    void (*add)(struct writing *, size_t);
+    void (*add)(struct diff_writing *, size_t);
 };
 
 static const struct diff_figure *diff_text_function_figure(const struct diff *of, size_t at)
@@ -448,8 +449,8 @@ struct direction {
 };
 
 /* The rows of one direction, from the end where they begin. */
-static struct direction diff_text_add_direction(struct writing *writing, const struct list *list,
-                                                bool grown)
+static struct direction diff_text_add_direction(struct diff_writing *writing,
+                                                const struct list *list, bool grown)
 {
     struct direction seen = {0};
     for (size_t i = 0; i < list->count; i++) {
@@ -468,7 +469,7 @@ static struct direction diff_text_add_direction(struct writing *writing, const s
     return seen;
 }
 
-static void diff_text_add_rest(struct writing *writing, const struct list *list,
+static void diff_text_add_rest(struct diff_writing *writing, const struct list *list,
                                const struct direction *seen)
 {
     int unit = diff_text_metric_unit(writing->difference);
@@ -489,7 +490,7 @@ static void diff_text_add_rest(struct writing *writing, const struct list *list,
     strbuf_release(&sentence);
 }
 
-static void diff_text_add_list(struct writing *writing, const struct list *list, bool grown)
+static void diff_text_add_list(struct diff_writing *writing, const struct list *list, bool grown)
 {
     const struct diff *difference = writing->difference;
     const struct metric *metric = &metrics[difference->options.metric];
@@ -519,11 +520,11 @@ static void diff_text_add_list(struct writing *writing, const struct list *list,
 
 /* The owners of the difference in resident memory. Half as many rows, because lists of functions
  * follow. */
-static void diff_text_add_owners(struct writing *writing, const struct diff *owners)
+static void diff_text_add_owners(struct diff_writing *writing, const struct diff *owners)
 {
     const struct list list = {"Resident memory", "owner", owners->function_count,
                               diff_text_function_figure, diff_text_add_function};
-    const struct writing kept = *writing;
+    const struct diff_writing kept = *writing;
     struct diff_show show = *writing->show;
     show.top = (show.top + 1) / 2;
     writing->difference = owners;
@@ -537,7 +538,7 @@ static void diff_text_add_owners(struct writing *writing, const struct diff *own
 int diff_text(FILE *out, const struct diff *difference, const struct diff *owners,
               const struct diff_show *show)
 {
-    struct writing writing = {STRBUF_INIT, difference, show, !isnan(difference->total.noise)};
+    struct diff_writing writing = {STRBUF_INIT, difference, show, !isnan(difference->total.noise)};
     const struct list functions = {NULL, "function", difference->function_count,
                                    diff_text_function_figure, diff_text_add_function},
                       paths = {NULL, difference->callers_only ? "caller" : "call path",

@@ -18,7 +18,7 @@ struct standing {
     uint32_t node;
 };
 
-struct pass {
+struct diff_tree_pass {
     const struct profile *profile;
     const bool *hidden;
     const uint32_t *by_key;
@@ -107,7 +107,7 @@ void diff_tree_release(struct diff_tree *tree)
 /* ---- Passes -------------------------------------------------------------------------------- */
 
 /* One step of a path: the function where it stands calls `callee`, or allocates (0). */
-static int diff_tree_step(const struct pass *pass, struct standing *at, uint32_t callee,
+static int diff_tree_step(const struct diff_tree_pass *pass, struct standing *at, uint32_t callee,
                           uint32_t line)
 {
     if (pass->say) {
@@ -124,13 +124,15 @@ static int diff_tree_step(const struct pass *pass, struct standing *at, uint32_t
     return 0;
 }
 
-static uint32_t diff_tree_identity_at(const struct pass *pass, uint32_t code, uint32_t line)
+static uint32_t diff_tree_identity_at(const struct diff_tree_pass *pass, uint32_t code,
+                                      uint32_t line)
 {
     return pass->by_key[function_key(pass->profile, code, line)];
 }
 
 /* A node's frames, the outermost inlined one first. */
-static int diff_tree_walk_node(const struct pass *pass, struct standing *at, uint32_t node)
+static int diff_tree_walk_node(const struct diff_tree_pass *pass, struct standing *at,
+                               uint32_t node)
 {
     uint32_t location = pass->profile->nodes[node].location;
     const struct profile_code *code = &pass->profile->codes[location];
@@ -145,7 +147,7 @@ static int diff_tree_walk_node(const struct pass *pass, struct standing *at, uin
 }
 
 /* A path without a frame that is shown stands for its innermost one. */
-static int diff_tree_end_path(const struct pass *pass, struct standing at, uint32_t node,
+static int diff_tree_end_path(const struct diff_tree_pass *pass, struct standing at, uint32_t node,
                               uint32_t *leaf)
 {
     int error = 0;
@@ -176,7 +178,8 @@ static bool *diff_tree_nodes_on_ways(const struct diff_run *run)
 }
 
 /* `at_site`: where each site's path ends, or NULL. */
-static int diff_tree_walk(const struct pass *pass, const struct diff_run *run, uint32_t *at_site)
+static int diff_tree_walk(const struct diff_tree_pass *pass, const struct diff_run *run,
+                          uint32_t *at_site)
 {
     const struct profile *profile = pass->profile;
     struct standing *standing = calloc(profile->node_count + 1, sizeof *standing);
@@ -201,22 +204,22 @@ static int diff_tree_walk(const struct pass *pass, const struct diff_run *run, u
     return error;
 }
 
-static struct pass diff_tree_pass_of(const struct diff_tree *tree,
-                                     const struct identities *identities, size_t number,
-                                     const struct diff_run *run, const bool *hidden)
+static struct diff_tree_pass diff_tree_pass_of(const struct diff_tree *tree,
+                                               const struct identities *identities, size_t number,
+                                               const struct diff_run *run, const bool *hidden)
 {
-    return (struct pass){.profile = run->profile,
-                         .hidden = hidden,
-                         .by_key = identities->by_key[number],
-                         .group = run->group,
-                         .callers_only = tree->callers_only};
+    return (struct diff_tree_pass){.profile = run->profile,
+                                   .hidden = hidden,
+                                   .by_key = identities->by_key[number],
+                                   .group = run->group,
+                                   .callers_only = tree->callers_only};
 }
 
 int diff_tree_say_calls(const struct diff_tree *tree, struct calls *sites,
                         const struct identities *identities, size_t number,
                         const struct diff_run *run, const bool *hidden)
 {
-    struct pass pass = diff_tree_pass_of(tree, identities, number, run, hidden);
+    struct diff_tree_pass pass = diff_tree_pass_of(tree, identities, number, run, hidden);
     pass.say = sites;
     return diff_tree_walk(&pass, run, NULL);
 }
@@ -225,7 +228,7 @@ int diff_tree_add_run(struct diff_tree *tree, const struct calls *sites,
                       const struct identities *identities, size_t number,
                       const struct diff_run *run, const bool *hidden)
 {
-    struct pass pass = diff_tree_pass_of(tree, identities, number, run, hidden);
+    struct diff_tree_pass pass = diff_tree_pass_of(tree, identities, number, run, hidden);
     pass.sites = sites;
     pass.tree = tree;
     if (!tree->at_site)

@@ -84,7 +84,7 @@ void identity_add_name(struct strbuf *out, const char *name)
 
 /* ---- A table of strings -------------------------------------------------------------------- */
 
-struct slot {
+struct identity_slot {
     const char *name; /* NULL: free */
     const char *file; /* while looking for ambiguity: where the profile looked at has it */
     uint32_t identity, seen_in;
@@ -103,12 +103,12 @@ static const char *identity_keep(struct identities *identities, const char *stri
 }
 
 /* NULL: out of memory. The table has room for twice the names that there can be. */
-static struct slot *identity_slot_of(struct identities *identities, const char *name)
+static struct identity_slot *identity_slot_of(struct identities *identities, const char *name)
 {
     size_t at = hash_bytes(name, strlen(name)) & (identities->slot_count - 1);
     while (identities->slots[at].name && strcmp(identities->slots[at].name, name))
         at = (at + 1) & (identities->slot_count - 1);
-    struct slot *slot = &identities->slots[at];
+    struct identity_slot *slot = &identities->slots[at];
     if (!slot->name)
         slot->name = identity_keep(identities, name);
     return slot->name ? slot : NULL;
@@ -125,7 +125,7 @@ static int identity_look_at(struct identities *identities, const struct profile 
         const struct profile_function *function = &profile->functions[i];
         strbuf_reset(&name);
         identity_add_name(&name, function->name);
-        struct slot *slot = identity_slot_of(identities, name.data);
+        struct identity_slot *slot = identity_slot_of(identities, name.data);
         if (!slot) {
             error = -ENOMEM;
         } else if (function->file) {
@@ -169,7 +169,7 @@ static void identity_add_distinct(struct strbuf *out, struct identities *identit
     } else {
         const struct profile_function *function = &profile->functions[index];
         identity_add_name(out, function->name);
-        struct slot *slot = identity_slot_of(identities, out->data);
+        struct identity_slot *slot = identity_slot_of(identities, out->data);
         if (slot && slot->ambiguous)
             strbuf_addf(out, "\n%s", function->file ? name_base(function->file) : "");
     }
@@ -197,7 +197,7 @@ static int identity_number_key(struct identities *identities, const struct profi
     struct strbuf distinct = STRBUF_INIT;
     uint32_t index;
     identity_add_distinct(&distinct, identities, profile, key);
-    struct slot *slot = identity_slot_of(identities, distinct.data);
+    struct identity_slot *slot = identity_slot_of(identities, distinct.data);
     if (slot && !slot->identity) {
         slot->identity = (uint32_t)identities->count;
         if (!identity_new_identity(identities, distinct.data))

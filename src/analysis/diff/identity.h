@@ -24,7 +24,7 @@ struct identities {
     uint32_t **by_key; /* by profile, by function key (aggregate/functions.h) */
     /* private */
     size_t profile_count, capacity, slot_count;
-    struct slot *slots;
+    struct identity_slot *slots;
     char **strings;
     size_t string_count, string_capacity;
 };

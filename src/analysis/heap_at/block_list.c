@@ -24,7 +24,7 @@ struct block_row {
     const char *kind; /* NULL: of the heap */
 };
 
-struct blocks {
+struct block_list {
     const struct trace *trace;
     const struct blocks_options *options;
     struct offline_clock clock;
@@ -42,20 +42,20 @@ struct blocks {
 
 /* ---- Which are wanted ---------------------------------------------------------------------- */
 
-static uint64_t block_list_age_ns(const struct blocks *blocks, const struct replay_block *block)
+static uint64_t block_list_age_ns(const struct block_list *blocks, const struct replay_block *block)
 {
     return heap_at_ns(&blocks->clock, blocks->ticks) -
            heap_at_ns(&blocks->clock, block->birth_ticks);
 }
 
-static uint32_t block_list_tid_of(const struct blocks *blocks, const struct replay_block *block)
+static uint32_t block_list_tid_of(const struct block_list *blocks, const struct replay_block *block)
 {
     return block->owner < replay_thread_count(blocks->replay)
                ? replay_thread(blocks->replay, block->owner).tid
                : UINT32_MAX;
 }
 
-static bool block_list_is_wanted(const struct blocks *blocks, const struct replay_block *block)
+static bool block_list_is_wanted(const struct block_list *blocks, const struct replay_block *block)
 {
     const struct blocks_options *options = blocks->options;
 
@@ -73,7 +73,7 @@ static bool block_list_is_wanted(const struct blocks *blocks, const struct repla
            (options->tid == UINT64_MAX || block_list_tid_of(blocks, block) == options->tid);
 }
 
-static void block_list_keep(struct blocks *blocks, const struct replay_block *block,
+static void block_list_keep(struct block_list *blocks, const struct replay_block *block,
                             const char *kind)
 {
     blocks->live_count++;
@@ -104,7 +104,7 @@ static void block_list_take_mapping(void *context, const struct replay_mapping *
         block_list_keep(context, &block, mapping_kind_name(mapping->kind));
 }
 
-static void block_list_take_all(struct blocks *blocks)
+static void block_list_take_all(struct block_list *blocks)
 {
     if (blocks->options->of != MEMORY_MAPPED)
         replay_live_blocks(blocks->replay, block_list_take, blocks);
@@ -113,7 +113,7 @@ static void block_list_take_all(struct blocks *blocks)
 }
 
 /* Node 0 stands for a path that the trace lacks. */
-static void block_list_match(struct blocks *blocks)
+static void block_list_match(struct block_list *blocks)
 {
     size_t kept = 0;
 
@@ -130,7 +130,7 @@ static void block_list_match(struct blocks *blocks)
 }
 
 /* Names the call paths of the blocks, and drops blocks whose paths do not pass the filter. */
-static int block_list_name_blocks(struct blocks *blocks, size_t count)
+static int block_list_name_blocks(struct block_list *blocks, size_t count)
 {
     uint32_t *nodes = malloc((count + 1) * sizeof *nodes);
     struct offline_wanted wanted = {nodes, count};
@@ -189,7 +189,7 @@ static int block_list_by_path(const void *a, const void *b)
     return x->node != y->node ? x->node > y->node ? 1 : -1 : block_list_by_size(a, b);
 }
 
-static void block_list_sort(struct blocks *blocks)
+static void block_list_sort(struct block_list *blocks)
 {
     static int (*const orders[])(const void *, const void *) = {
         [BLOCKS_BY_SIZE] = block_list_by_size,
@@ -202,7 +202,7 @@ static void block_list_sort(struct blocks *blocks)
         qsort(blocks->all, blocks->count, sizeof *blocks->all, orders[blocks->options->order]);
 }
 
-static size_t block_list_shown(const struct blocks *blocks)
+static size_t block_list_shown(const struct block_list *blocks)
 {
     size_t top = blocks->options->style.top;
 
@@ -211,7 +211,7 @@ static size_t block_list_shown(const struct blocks *blocks)
 
 /* ---- Text ---------------------------------------------------------------------------------- */
 
-static void block_list_add_head(struct strbuf *text, const struct blocks *blocks)
+static void block_list_add_head(struct strbuf *text, const struct block_list *blocks)
 {
     struct strbuf head = STRBUF_INIT, *out = &head;
     strbuf_addf(out, "%s %s (%s) %s alive at %s, after %s event%s",
@@ -257,13 +257,13 @@ static const struct text_column block_list_mapped_columns[BLOCK_COLUMNS] = {
     {"address", ADDRESS, TEXT_APART, 0},
     {"mapped by", 0, TEXT_LEFT, GAP}};
 
-static const struct text_column *block_list_columns_of(const struct blocks *blocks)
+static const struct text_column *block_list_columns_of(const struct block_list *blocks)
 {
     return blocks->options->of == MEMORY_HEAP ? block_list_columns : block_list_mapped_columns;
 }
 
 static void block_list_add_headings(struct strbuf *out, const struct style *style,
-                                    const struct blocks *blocks)
+                                    const struct block_list *blocks)
 {
     struct strbuf line = STRBUF_INIT;
     text_row_add_headings(&line, block_list_columns_of(blocks), BLOCK_COLUMNS);
@@ -273,7 +273,7 @@ static void block_list_add_headings(struct strbuf *out, const struct style *styl
 }
 
 /* The thread of a block, or the kind of what is among mappings. */
-static void block_list_add_thread_or_kind(struct text_row *row, const struct blocks *blocks,
+static void block_list_add_thread_or_kind(struct text_row *row, const struct block_list *blocks,
                                           const struct block_row *of)
 {
     uint32_t tid = block_list_tid_of(blocks, &of->block);
@@ -286,7 +286,7 @@ static void block_list_add_thread_or_kind(struct text_row *row, const struct blo
 }
 
 static void block_list_add_row(struct strbuf *out, const struct style *style,
-                               const struct blocks *blocks, const struct block_row *of)
+                               const struct block_list *blocks, const struct block_row *of)
 {
     const struct replay_block *block = &of->block;
     const struct text_column *columns = block_list_columns_of(blocks);
@@ -320,7 +320,7 @@ static int block_list_put(FILE *file, struct strbuf *out)
     return failed ? -errno : 0;
 }
 
-static int block_list_show_text(FILE *file, const struct blocks *blocks)
+static int block_list_show_text(FILE *file, const struct block_list *blocks)
 {
     const struct heap_at_style *how = &blocks->options->style;
     const struct style style = {how->colour, how->utf8, how->columns};
@@ -341,7 +341,8 @@ static int block_list_show_text(FILE *file, const struct blocks *blocks)
 
 /* ---- JSON lines ---------------------------------------------------------------------------- */
 
-static void block_list_write_frames(struct json *json, const struct blocks *blocks, uint32_t node)
+static void block_list_write_frames(struct json *json, const struct block_list *blocks,
+                                    uint32_t node)
 {
     struct frame_walk walk;
     struct frame frame = frame_walk_begin(&walk, blocks->profile, blocks->hidden, node);
@@ -354,7 +355,7 @@ static void block_list_write_frames(struct json *json, const struct blocks *bloc
     json_end(json);
 }
 
-static int block_list_write_line(FILE *file, const struct blocks *blocks,
+static int block_list_write_line(FILE *file, const struct block_list *blocks,
                                  const struct block_row *of)
 {
     const struct replay_block *block = &of->block;
@@ -382,7 +383,7 @@ static int block_list_write_line(FILE *file, const struct blocks *blocks,
     return ferror(file) ? -(errno ? errno : EIO) : 0;
 }
 
-static int block_list_show_json(FILE *file, struct blocks *blocks)
+static int block_list_show_json(FILE *file, struct block_list *blocks)
 {
     int error = 0;
 
@@ -398,7 +399,7 @@ static int block_list_show_json(FILE *file, struct blocks *blocks)
 /* ---- The whole ----------------------------------------------------------------------------- */
 
 /* Finds the moment by the trace's own state, without replaying. */
-static int block_list_find(struct blocks *blocks)
+static int block_list_find(struct block_list *blocks)
 {
     struct offline_moment moment = blocks->options->at;
     struct trace_state state;
@@ -418,7 +419,7 @@ static int block_list_find(struct blocks *blocks)
 }
 
 /* The wanted blocks at the moment, in no order. */
-static int block_list_make(struct blocks *blocks)
+static int block_list_make(struct block_list *blocks)
 {
     offline_clock(blocks->trace, &blocks->clock);
     int error = block_list_find(blocks);
@@ -438,7 +439,7 @@ static int block_list_make(struct blocks *blocks)
     return blocks->no_memory ? heap_at_no_memory() : 0;
 }
 
-static int block_list_add_up(struct blocks *blocks, size_t node_count, struct block_sums *sums)
+static int block_list_add_up(struct block_list *blocks, size_t node_count, struct block_sums *sums)
 {
     sums->list = calloc(blocks->count + 1, sizeof *sums->list);
     if (!sums->list)
@@ -462,7 +463,7 @@ int block_list_sums(const struct trace *trace, const struct blocks_options *opti
                     size_t node_count, struct block_sums *sums)
 {
     struct blocks_options wanted = *options;
-    struct blocks blocks = {.trace = trace, .options = &wanted};
+    struct block_list blocks = {.trace = trace, .options = &wanted};
     wanted.tid = UINT64_MAX;
     *sums = (struct block_sums){0};
     int error = block_list_make(&blocks);
@@ -477,7 +478,7 @@ int block_list_sums(const struct trace *trace, const struct blocks_options *opti
 
 int block_list_show(FILE *out, const struct trace *trace, const struct blocks_options *options)
 {
-    struct blocks blocks = {.trace = trace, .options = options};
+    struct block_list blocks = {.trace = trace, .options = options};
     int error = block_list_make(&blocks);
     if (!error)
         error = block_list_name_blocks(&blocks, blocks.count);

@@ -55,7 +55,7 @@ int events_kinds_parse(const char *list, uint64_t *kinds, char *wrong, size_t wr
 }
 
 /* A kind of record, as its row of records.def has it. */
-struct shown_kind {
+struct event_list_shown_kind {
     const char *name;        /* NULL: not to be shown */
     enum record_class class; /* without its flag */
     unsigned number;
@@ -68,10 +68,10 @@ static bool events_is_free(enum record_class class)
     return class == RECORD_FREE || class == RECORD_POOL_FREE;
 }
 
-static struct shown_kind events_kind_of(unsigned kind)
+static struct event_list_shown_kind events_kind_of(unsigned kind)
 {
     const struct record_kind *row = record_kind_of(kind);
-    struct shown_kind what = {0};
+    struct event_list_shown_kind what = {0};
 
     if (!row || !row->shown)
         return what;
@@ -148,7 +148,7 @@ static const char *events_said(const struct stream *stream, const struct wire_re
     return number < MARKS_NAMES && stream->names[number] ? stream->names[number] : "?";
 }
 
-static bool events_says(struct shown_kind what)
+static bool events_says(struct event_list_shown_kind what)
 {
     return what.class == RECORD_SAID;
 }
@@ -165,7 +165,7 @@ static uint32_t events_node_of(const struct stream *stream, const struct wire_re
 /* Follows the block that --address lies in; true: the record is of it. *lived_ticks: how long it
  * lived if this ends it, else unknown. */
 static bool events_is_of_address(struct stream *stream, const struct wire_record *record,
-                                 struct shown_kind what, struct figure *lived_ticks)
+                                 struct event_list_shown_kind what, struct figure *lived_ticks)
 {
     uint64_t wanted = stream->options->address, address = record->kind_address & WIRE_ADDRESS_MASK;
     bool covers = what.has_size && wanted >= address &&
@@ -191,7 +191,7 @@ static bool events_is_of_address(struct stream *stream, const struct wire_record
 }
 
 static bool events_is_wanted(const struct stream *stream, uint32_t number,
-                             const struct wire_record *record, struct shown_kind what)
+                             const struct wire_record *record, struct event_list_shown_kind what)
 {
     const struct events_options *options = stream->options;
 
@@ -291,7 +291,7 @@ static void events_add_mapping(struct strbuf *out, const struct wire_record *rec
 }
 
 static void events_add_address(struct text_row *row, const struct wire_record *record,
-                               struct shown_kind what)
+                               struct event_list_shown_kind what)
 {
     char text[32] = "";
 
@@ -304,7 +304,7 @@ static void events_add_address(struct text_row *row, const struct wire_record *r
 }
 
 static void events_text_record(struct stream *stream, uint64_t number, uint32_t tid,
-                               const struct wire_record *record, struct shown_kind what,
+                               const struct wire_record *record, struct event_list_shown_kind what,
                                struct figure lived_ticks)
 {
     struct strbuf *out = &stream->out;
@@ -399,7 +399,7 @@ static void events_write_mapping(struct json *json, const struct wire_record *re
 }
 
 static void events_json_record(struct stream *stream, uint64_t number, uint32_t tid,
-                               const struct wire_record *record, struct shown_kind what,
+                               const struct wire_record *record, struct event_list_shown_kind what,
                                struct figure lived_ticks)
 {
     struct json json = json_begin(stream->file, false);
@@ -467,7 +467,7 @@ static int events_put(struct stream *stream)
 static int events_show_record(struct stream *stream, uint64_t number, uint32_t of,
                               const struct wire_record *record)
 {
-    struct shown_kind what = events_kind_of(wire_kind(record->kind_address));
+    struct event_list_shown_kind what = events_kind_of(wire_kind(record->kind_address));
     struct figure lived_ticks = FIGURE_UNKNOWN;
 
     if (!what.name)

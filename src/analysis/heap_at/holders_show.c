@@ -36,14 +36,14 @@ struct show {
 
 /* ---- Order --------------------------------------------------------------------------------- */
 
-struct ranked {
+struct holders_ranked {
     uint64_t value;
     uint32_t index;
 };
 
 static int holders_show_by_value(const void *a, const void *b)
 {
-    const struct ranked *x = a, *y = b;
+    const struct holders_ranked *x = a, *y = b;
 
     if (x->value != y->value)
         return x->value < y->value ? 1 : -1;
@@ -51,7 +51,7 @@ static int holders_show_by_value(const void *a, const void *b)
 }
 
 /* How many are above 0, the largest first. */
-static size_t holders_show_rank(struct show *show, struct ranked *ranked, size_t count)
+static size_t holders_show_rank(struct show *show, struct holders_ranked *ranked, size_t count)
 {
     size_t top = show->options->style.top;
     size_t above = 0;
@@ -70,29 +70,29 @@ static uint64_t holders_show_live_of(const struct merged_metrics *merged)
     return merged->paths ? figure_or(merged->metrics.live_bytes, 0) : 0;
 }
 
-static struct ranked *holders_show_rank_functions(struct show *show, size_t *count)
+static struct holders_ranked *holders_show_rank_functions(struct show *show, size_t *count)
 {
     const struct functions *functions = &show->functions;
-    struct ranked *ranked = malloc((functions->count + 1) * sizeof *ranked);
+    struct holders_ranked *ranked = malloc((functions->count + 1) * sizeof *ranked);
 
     for (size_t i = 0; ranked && i < functions->count; i++) {
         const struct merged_metrics *merged = show->options->inclusive
                                                   ? &functions->rows[i].inclusive
                                                   : &functions->rows[i].exclusive;
-        ranked[i] = (struct ranked){holders_show_live_of(merged), (uint32_t)i};
+        ranked[i] = (struct holders_ranked){holders_show_live_of(merged), (uint32_t)i};
     }
     *count = ranked ? holders_show_rank(show, ranked, functions->count) : 0;
     return ranked;
 }
 
-static struct ranked *holders_show_rank_paths(struct show *show, size_t *count)
+static struct holders_ranked *holders_show_rank_paths(struct show *show, size_t *count)
 {
     const struct profile *profile = show->profile;
-    struct ranked *ranked = malloc((profile->site_count + 1) * sizeof *ranked);
+    struct holders_ranked *ranked = malloc((profile->site_count + 1) * sizeof *ranked);
 
     for (size_t i = 0; ranked && i < profile->site_count; i++)
-        ranked[i] =
-            (struct ranked){figure_or(profile->sites[i].metrics.live_bytes, 0), (uint32_t)i};
+        ranked[i] = (struct holders_ranked){figure_or(profile->sites[i].metrics.live_bytes, 0),
+                                            (uint32_t)i};
     *count = ranked ? holders_show_rank(show, ranked, profile->site_count) : 0;
     return ranked;
 }
@@ -113,14 +113,14 @@ static uint64_t *holders_show_sum_libraries(const struct show *show)
     return sums;
 }
 
-static struct ranked *holders_show_rank_libraries(struct show *show, size_t *count)
+static struct holders_ranked *holders_show_rank_libraries(struct show *show, size_t *count)
 {
     size_t modules = show->profile->module_count + 1;
     uint64_t *sums = holders_show_sum_libraries(show);
-    struct ranked *ranked = malloc(modules * sizeof *ranked);
+    struct holders_ranked *ranked = malloc(modules * sizeof *ranked);
 
     for (size_t i = 0; sums && ranked && i < modules; i++)
-        ranked[i] = (struct ranked){sums[i], (uint32_t)i};
+        ranked[i] = (struct holders_ranked){sums[i], (uint32_t)i};
     *count = sums && ranked ? holders_show_rank(show, ranked, modules) : 0;
     if (!sums) {
         free(ranked);
@@ -327,7 +327,7 @@ static int holders_show_text_functions(struct show *show)
 {
     bool inclusive = show->options->inclusive;
     size_t count;
-    struct ranked *ranked = holders_show_rank_functions(show, &count);
+    struct holders_ranked *ranked = holders_show_rank_functions(show, &count);
 
     if (!ranked)
         return -ENOMEM;
@@ -366,7 +366,7 @@ static void holders_show_text_path(struct show *show, const struct profile_site 
 static int holders_show_text_paths(struct show *show)
 {
     size_t count;
-    struct ranked *ranked = holders_show_rank_paths(show, &count);
+    struct holders_ranked *ranked = holders_show_rank_paths(show, &count);
 
     if (!ranked)
         return -ENOMEM;
@@ -383,7 +383,7 @@ static int holders_show_text_paths(struct show *show)
 static int holders_show_text_libraries(struct show *show)
 {
     size_t count;
-    struct ranked *ranked = holders_show_rank_libraries(show, &count);
+    struct holders_ranked *ranked = holders_show_rank_libraries(show, &count);
     struct strbuf safe = STRBUF_INIT;
 
     if (!ranked)
@@ -505,7 +505,7 @@ static int holders_show_json_functions(struct show *show)
 {
     struct json *json = &show->json;
     size_t count;
-    struct ranked *ranked = holders_show_rank_functions(show, &count);
+    struct holders_ranked *ranked = holders_show_rank_functions(show, &count);
 
     if (!ranked)
         return -ENOMEM;
@@ -548,7 +548,7 @@ static void holders_show_json_path(struct show *show, const struct profile_site 
 static int holders_show_json_paths(struct show *show)
 {
     size_t count;
-    struct ranked *ranked = holders_show_rank_paths(show, &count);
+    struct holders_ranked *ranked = holders_show_rank_paths(show, &count);
 
     if (!ranked)
         return -ENOMEM;
@@ -563,7 +563,7 @@ static int holders_show_json_paths(struct show *show)
 static int holders_show_json_libraries(struct show *show)
 {
     size_t count;
-    struct ranked *ranked = holders_show_rank_libraries(show, &count);
+    struct holders_ranked *ranked = holders_show_rank_libraries(show, &count);
 
     if (!ranked)
         return -ENOMEM;

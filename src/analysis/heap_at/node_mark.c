@@ -25,35 +25,35 @@
 enum { PIECE_RECORDS = 1024, CHUNK_SPANS = 2048, ROUNDING_STEPS = 4096 };
 #define MOST_NS 4e18 /* 120 years */
 
-struct piece {
+struct node_mark_piece {
     uint64_t at_ns, most; /* from then until the next piece */
     uint32_t block;
     bool is_fine; /* a part of the block */
 };
 
-struct member {
+struct node_mark_member {
     struct node_mark_rank *rank;
     uint64_t end_ns; /* from then on it holds nothing */
-    struct piece *pieces;
+    struct node_mark_piece *pieces;
     size_t count, room;
 };
 
 /* [from, until): no sum in it is higher. */
-struct span {
+struct node_mark_span {
     uint64_t from_ns, until_ns, most;
     bool is_fine;
 };
 
-struct point {
+struct node_mark_point {
     uint64_t at_ns, change; /* two's complement */
 };
 
-struct search {
-    struct member *members;
+struct node_mark_search {
+    struct node_mark_member *members;
     size_t count;
-    struct span *spans;
+    struct node_mark_span *spans;
     size_t span_count;
-    struct point *points;
+    struct node_mark_point *points;
     size_t point_count, point_room;
     struct node_mark *mark;
 };
@@ -145,21 +145,21 @@ void node_mark_clocks(struct node_mark_rank *ranks, size_t count)
     free(runs);
 }
 
-static uint64_t node_mark_job_ns(const struct member *member, uint64_t ticks)
+static uint64_t node_mark_job_ns(const struct node_mark_member *member, uint64_t ticks)
 {
     return node_mark_ns(&member->rank->clock, ticks);
 }
 
 /* ---- Pieces -------------------------------------------------------------------------------- */
 
-static void node_mark_add_piece(struct member *member, struct piece piece)
+static void node_mark_add_piece(struct node_mark_member *member, struct node_mark_piece piece)
 {
     array_need_room(&member->pieces, &member->room, member->count, sizeof *member->pieces);
     member->pieces[member->count++] = piece;
 }
 
 /* The blocks of a trace, by its index. */
-static void node_mark_open(struct member *member)
+static void node_mark_open(struct node_mark_member *member)
 {
     struct trace *trace;
     struct trace_damage damage;
@@ -172,15 +172,16 @@ static void node_mark_open(struct member *member)
     member->rank->is_whole = !damage.cut_off && !damage.blocks;
     for (size_t i = 0; i < trace_block_count(trace); i++) {
         const struct trace_block *block = trace_block(trace, i);
-        node_mark_add_piece(member, (struct piece){node_mark_job_ns(member, block->start_ticks),
-                                                   block->max_bytes, (uint32_t)i, false});
+        node_mark_add_piece(member,
+                            (struct node_mark_piece){node_mark_job_ns(member, block->start_ticks),
+                                                     block->max_bytes, (uint32_t)i, false});
     }
     member->end_ns = node_mark_job_ns(member, clock.end_ticks) + 1;
     trace_close(trace);
 }
 
 struct refining {
-    struct member *member;
+    struct node_mark_member *member;
     uint32_t block;
     uint64_t records, ticks, level; /* so far */
 };
@@ -188,11 +189,12 @@ struct refining {
 static void node_mark_refine_record(void *context, uint64_t ticks, uint64_t level)
 {
     struct refining *refining = context;
-    struct member *member = refining->member;
+    struct node_mark_member *member = refining->member;
     if (refining->records++ % PIECE_RECORDS == 0)
-        node_mark_add_piece(member, (struct piece){node_mark_job_ns(member, refining->ticks),
-                                                   refining->level, refining->block, true});
-    struct piece *piece = &member->pieces[member->count - 1];
+        node_mark_add_piece(member,
+                            (struct node_mark_piece){node_mark_job_ns(member, refining->ticks),
+                                                     refining->level, refining->block, true});
+    struct node_mark_piece *piece = &member->pieces[member->count - 1];
     piece->most = level > piece->most ? level : piece->most;
     refining->ticks = ticks;
     refining->level = level;
@@ -200,8 +202,8 @@ static void node_mark_refine_record(void *context, uint64_t ticks, uint64_t leve
 
 /* A block that cannot be read becomes one piece of the level that the index has, and is not read
  * again. */
-static int node_mark_refine_block(struct member *member, const struct trace *trace,
-                                  struct piece piece)
+static int node_mark_refine_block(struct node_mark_member *member, const struct trace *trace,
+                                  struct node_mark_piece piece)
 {
     size_t before = member->count;
     const struct trace_block *block = trace_block(trace, piece.block);
@@ -221,14 +223,14 @@ static int node_mark_refine_block(struct member *member, const struct trace *tra
 
 /* ---- Sums ---------------------------------------------------------------------------------- */
 
-struct edge {
+struct node_mark_edge {
     uint64_t at_ns;
     size_t member, piece; /* its count: the end */
 };
 
 static int node_mark_compare_edges(const void *left, const void *right)
 {
-    const struct edge *a = left, *b = right;
+    const struct node_mark_edge *a = left, *b = right;
     if (a->at_ns != b->at_ns)
         return a->at_ns < b->at_ns ? -1 : 1;
     if (a->member != b->member)
@@ -236,20 +238,20 @@ static int node_mark_compare_edges(const void *left, const void *right)
     return (a->piece > b->piece) - (a->piece < b->piece);
 }
 
-static struct edge *node_mark_edges(const struct search *search, size_t *count)
+static struct node_mark_edge *node_mark_edges(const struct node_mark_search *search, size_t *count)
 {
     size_t room = search->count;
     for (size_t i = 0; i < search->count; i++)
         room += search->members[i].count;
-    struct edge *edges = memory_resize(NULL, room, sizeof *edges);
+    struct node_mark_edge *edges = memory_resize(NULL, room, sizeof *edges);
     *count = 0;
     for (size_t i = 0; i < search->count; i++) {
-        const struct member *member = &search->members[i];
+        const struct node_mark_member *member = &search->members[i];
         for (size_t k = 0; k < member->count; k++)
             if (member->pieces[k].at_ns < member->end_ns)
-                edges[(*count)++] = (struct edge){member->pieces[k].at_ns, i, k};
+                edges[(*count)++] = (struct node_mark_edge){member->pieces[k].at_ns, i, k};
         if (member->count)
-            edges[(*count)++] = (struct edge){member->end_ns, i, member->count};
+            edges[(*count)++] = (struct node_mark_edge){member->end_ns, i, member->count};
     }
     if (*count)
         qsort(edges, *count, sizeof *edges, node_mark_compare_edges);
@@ -257,43 +259,45 @@ static struct edge *node_mark_edges(const struct search *search, size_t *count)
 }
 
 /* All spans between edges, in order. */
-static void node_mark_sum(struct search *search)
+static void node_mark_sum(struct node_mark_search *search)
 {
     size_t count, coarse = 0;
-    struct edge *edges = node_mark_edges(search, &count);
-    struct piece *now = memory_zeroed(search->count, sizeof *now);
+    struct node_mark_edge *edges = node_mark_edges(search, &count);
+    struct node_mark_piece *now = memory_zeroed(search->count, sizeof *now);
     uint64_t sum = 0;
     for (size_t i = 0; i < search->count; i++)
         now[i].is_fine = true;
     search->spans = memory_resize(search->spans, count, sizeof *search->spans);
     search->span_count = 0;
     for (size_t i = 0; i < count; i++) {
-        const struct member *member = &search->members[edges[i].member];
-        struct piece *old = &now[edges[i].member], none = {.is_fine = true};
-        struct piece new = edges[i].piece < member->count ? member->pieces[edges[i].piece] : none;
+        const struct node_mark_member *member = &search->members[edges[i].member];
+        struct node_mark_piece *old = &now[edges[i].member], none = {.is_fine = true};
+        struct node_mark_piece new =
+            edges[i].piece < member->count ? member->pieces[edges[i].piece] : none;
         sum += new.most - old->most;
         coarse += old->is_fine && !new.is_fine;
         coarse -= !old->is_fine && new.is_fine;
         *old = new;
         if (i + 1 < count && edges[i + 1].at_ns > edges[i].at_ns)
             search->spans[search->span_count++] =
-                (struct span){edges[i].at_ns, edges[i + 1].at_ns, sum, !coarse};
+                (struct node_mark_span){edges[i].at_ns, edges[i + 1].at_ns, sum, !coarse};
     }
     free(edges);
     free(now);
 }
 
 /* May it have a higher sum than the mark, or the same one earlier? */
-static bool node_mark_is_wanted(const struct search *search, const struct span *span)
+static bool node_mark_is_wanted(const struct node_mark_search *search,
+                                const struct node_mark_span *span)
 {
     const struct node_mark *mark = search->mark;
     return !mark->is_found || span->most > mark->bytes ||
            (span->most == mark->bytes && span->from_ns < mark->time_ns);
 }
 
-static const struct span *node_mark_highest(const struct search *search)
+static const struct node_mark_span *node_mark_highest(const struct node_mark_search *search)
 {
-    const struct span *highest = NULL;
+    const struct node_mark_span *highest = NULL;
     for (size_t i = 0; i < search->span_count; i++)
         if (!highest || search->spans[i].most > highest->most)
             highest = &search->spans[i];
@@ -301,7 +305,7 @@ static const struct span *node_mark_highest(const struct search *search)
 }
 
 /* Those that are wanted come to the front. */
-static void node_mark_keep_wanted(struct search *search)
+static void node_mark_keep_wanted(struct node_mark_search *search)
 {
     size_t kept = 0;
     for (size_t i = 0; i < search->span_count; i++)
@@ -311,7 +315,7 @@ static void node_mark_keep_wanted(struct search *search)
 }
 
 /* Has [from, until) a part of one of the spans? */
-static bool node_mark_touches(const struct span *spans, size_t count, uint64_t from_ns,
+static bool node_mark_touches(const struct node_mark_span *spans, size_t count, uint64_t from_ns,
                               uint64_t until_ns)
 {
     size_t low = 0; /* the first that ends behind `from_ns` */
@@ -319,15 +323,15 @@ static bool node_mark_touches(const struct span *spans, size_t count, uint64_t f
     return low < count && spans[low].from_ns < until_ns;
 }
 
-static uint64_t node_mark_piece_end(const struct member *member, size_t index)
+static uint64_t node_mark_piece_end(const struct node_mark_member *member, size_t index)
 {
     return index + 1 < member->count ? member->pieces[index + 1].at_ns : member->end_ns;
 }
 
 /* ---- Reading ------------------------------------------------------------------------------- */
 
-static bool node_mark_is_coarse_in(const struct member *member, size_t index,
-                                   const struct span *spans, size_t count)
+static bool node_mark_is_coarse_in(const struct node_mark_member *member, size_t index,
+                                   const struct node_mark_span *spans, size_t count)
 {
     return !member->pieces[index].is_fine &&
            node_mark_touches(spans, count, member->pieces[index].at_ns,
@@ -335,9 +339,10 @@ static bool node_mark_is_coarse_in(const struct member *member, size_t index,
 }
 
 /* Reads the blocks of a rank that have a part of the spans. */
-static int node_mark_refine_member(struct member *member, const struct span *spans, size_t count)
+static int node_mark_refine_member(struct node_mark_member *member,
+                                   const struct node_mark_span *spans, size_t count)
 {
-    struct member old = *member;
+    struct node_mark_member old = *member;
     struct trace *trace = NULL;
     int error = 0;
     bool *wanted = memory_zeroed(old.count, sizeof *wanted), any = false;
@@ -360,7 +365,8 @@ static int node_mark_refine_member(struct member *member, const struct span *spa
     return error;
 }
 
-static int node_mark_refine(struct search *search, const struct span *spans, size_t count)
+static int node_mark_refine(struct node_mark_search *search, const struct node_mark_span *spans,
+                            size_t count)
 {
     int error = 0;
     for (size_t i = 0; i < search->count && !error; i++)
@@ -371,9 +377,9 @@ static int node_mark_refine(struct search *search, const struct span *spans, siz
 /* ---- Instants ------------------------------------------------------------------------------ */
 
 struct looking {
-    struct search *search;
-    struct member *member;
-    const struct span *spans;
+    struct node_mark_search *search;
+    struct node_mark_member *member;
+    const struct node_mark_span *spans;
     size_t count, next; /* the first that does not lie before the newest record */
     uint64_t level, told;
     bool is_inside; /* the level at the next one's beginning was told */
@@ -381,12 +387,12 @@ struct looking {
 
 static void node_mark_add_point(struct looking *looking, uint64_t at_ns, uint64_t level)
 {
-    struct search *search = looking->search;
+    struct node_mark_search *search = looking->search;
     if (level == looking->told)
         return;
     array_need_bare_room(&search->points, &search->point_room, search->point_count,
                          sizeof *search->points);
-    search->points[search->point_count++] = (struct point){at_ns, level - looking->told};
+    search->points[search->point_count++] = (struct node_mark_point){at_ns, level - looking->told};
     looking->told = level;
 }
 
@@ -394,7 +400,7 @@ static void node_mark_add_point(struct looking *looking, uint64_t at_ns, uint64_
 static void node_mark_pass(struct looking *looking, uint64_t at_ns)
 {
     while (looking->next < looking->count && looking->spans[looking->next].from_ns < at_ns) {
-        const struct span *span = &looking->spans[looking->next];
+        const struct node_mark_span *span = &looking->spans[looking->next];
         if (!looking->is_inside)
             node_mark_add_point(looking, span->from_ns, looking->level);
         looking->is_inside = span->until_ns > at_ns;
@@ -419,7 +425,7 @@ static void node_mark_look_record(void *context, uint64_t ticks, uint64_t level)
 /* Its changes within the spans become points. */
 static int node_mark_look_at_member(struct looking *looking)
 {
-    struct member *member = looking->member;
+    struct node_mark_member *member = looking->member;
     struct trace *trace = NULL;
     uint32_t last = UINT32_MAX;
     int error = 0;
@@ -447,12 +453,13 @@ static int node_mark_look_at_member(struct looking *looking)
 
 static int node_mark_compare_points(const void *left, const void *right)
 {
-    const struct point *a = left, *b = right;
+    const struct node_mark_point *a = left, *b = right;
     return (a->at_ns > b->at_ns) - (a->at_ns < b->at_ns);
 }
 
 /* The sum behind all changes of an instant counts. */
-static void node_mark_take_instants(struct search *search, const struct span *spans, size_t count)
+static void node_mark_take_instants(struct node_mark_search *search,
+                                    const struct node_mark_span *spans, size_t count)
 {
     struct node_mark *mark = search->mark;
     uint64_t sum = 0;
@@ -474,7 +481,8 @@ static void node_mark_take_instants(struct search *search, const struct span *sp
     }
 }
 
-static int node_mark_look(struct search *search, const struct span *spans, size_t count)
+static int node_mark_look(struct node_mark_search *search, const struct node_mark_span *spans,
+                          size_t count)
 {
     int error = 0;
     search->point_count = 0;
@@ -491,14 +499,14 @@ static int node_mark_look(struct search *search, const struct span *spans, size_
 /* ---- The search ---------------------------------------------------------------------------- */
 
 /* The highest sum, read until its instants are known. */
-static int node_mark_look_at_highest(struct search *search)
+static int node_mark_look_at_highest(struct node_mark_search *search)
 {
     for (;;) {
         node_mark_sum(search);
-        const struct span *highest = node_mark_highest(search);
+        const struct node_mark_span *highest = node_mark_highest(search);
         if (!highest)
             return 0;
-        struct span span = *highest;
+        struct node_mark_span span = *highest;
         int error =
             span.is_fine ? node_mark_look(search, &span, 1) : node_mark_refine(search, &span, 1);
         if (error || span.is_fine)
@@ -507,7 +515,7 @@ static int node_mark_look_at_highest(struct search *search)
 }
 
 /* The rest that may be higher, in pieces that fit into memory. */
-static int node_mark_look_at_others(struct search *search)
+static int node_mark_look_at_others(struct node_mark_search *search)
 {
     node_mark_keep_wanted(search);
     int error = node_mark_refine(search, search->spans, search->span_count);
@@ -527,12 +535,12 @@ static int node_mark_look_at_others(struct search *search)
 }
 
 /* The bytes that each rank holds at the mark. */
-static int node_mark_take_parts(struct search *search)
+static int node_mark_take_parts(struct node_mark_search *search)
 {
     struct node_mark *mark = search->mark;
     int error = 0;
     for (size_t i = 0; i < search->count && !error && mark->is_found; i++) {
-        struct member *member = &search->members[i];
+        struct node_mark_member *member = &search->members[i];
         struct trace *trace;
         struct trace_state state;
         if (!member->count || mark->time_ns < member->pieces[0].at_ns ||
@@ -552,7 +560,7 @@ static int node_mark_take_parts(struct search *search)
 
 int node_mark_find(struct node_mark_rank *ranks, size_t count, struct node_mark *mark)
 {
-    struct search search = {.count = count, .mark = mark};
+    struct node_mark_search search = {.count = count, .mark = mark};
     *mark = (struct node_mark){0};
     search.members = memory_zeroed(count, sizeof *search.members);
     for (size_t i = 0; i < count; i++) {

@@ -218,7 +218,7 @@ static void held_by_add_verdict(struct strbuf *out, const struct held_by *holder
 
 /* ---- Rows ------------------------------------------------------------------------------------ */
 
-struct showing {
+struct held_by_showing {
     struct strbuf *out;
     const struct held_by *holders;
     const struct held_by_options *options;
@@ -246,7 +246,7 @@ static void held_by_add_grown(struct text_row *cells, const struct held_by_row *
     strbuf_release(&blocks);
 }
 
-static void held_by_add_row(const struct showing *showing, const struct held_by_row *row,
+static void held_by_add_row(const struct held_by_showing *showing, const struct held_by_row *row,
                             size_t depth)
 {
     const struct held_by *holders = showing->holders;
@@ -272,8 +272,8 @@ static void held_by_add_row(const struct showing *showing, const struct held_by_
                      NAME_AT + INDENT * depth, depth == 0);
 }
 
-static void held_by_add_more(const struct showing *showing, const uint32_t *children, size_t from,
-                             size_t count, size_t depth)
+static void held_by_add_more(const struct held_by_showing *showing, const uint32_t *children,
+                             size_t from, size_t count, size_t depth)
 {
     const struct held_by *holders = showing->holders;
     struct held_by_row sum = {0};
@@ -314,7 +314,8 @@ static uint32_t held_by_pass_links(const struct held_by *holders, uint32_t row)
     }
 }
 
-static void held_by_add_children(const struct showing *showing, uint32_t parent, size_t depth)
+static void held_by_add_children(const struct held_by_showing *showing, uint32_t parent,
+                                 size_t depth)
 {
     size_t count, top = showing->options->top;
     uint32_t *children = held_by_children(showing->holders, parent, &count);
@@ -336,7 +337,7 @@ static void held_by_add_children(const struct showing *showing, uint32_t parent,
 int held_by_text(FILE *out, const struct held_by *holders, const struct held_by_options *options)
 {
     struct strbuf text = STRBUF_INIT;
-    const struct showing showing = {&text, holders, options};
+    const struct held_by_showing showing = {&text, holders, options};
     bool is_grown = holders->before.profile != NULL;
     held_by_add_verdict(&text, holders, &options->style);
     text_row_add_headings(&text, is_grown ? grown_columns : columns,

@@ -181,7 +181,7 @@ void insight_add_path(const struct inquiry *inquiry, struct insight *insight, ui
         insight->paths[insight->path_count++] = inquiry_path_of(inquiry, node, value, unit);
 }
 
-void inquiry_top_paths_add(struct top_paths *top, uint32_t node, uint64_t value)
+void inquiry_top_paths_add(struct inquiry_top_paths *top, uint32_t node, uint64_t value)
 {
     size_t at = top->count;
     while (at && top->values[at - 1] < value)
@@ -235,7 +235,7 @@ static size_t inquiry_merge_alike(const struct profile *profile, struct insight_
 }
 
 void insight_add_top(const struct inquiry *inquiry, struct insight *insight,
-                     const struct top_paths *top, enum insight_unit unit)
+                     const struct inquiry_top_paths *top, enum insight_unit unit)
 {
     struct insight_path *paths = calloc(top->count + 1, sizeof *paths);
     for (size_t i = 0; paths && i < top->count; i++)
@@ -251,7 +251,7 @@ void insight_add_paths(const struct inquiry *inquiry, struct insight *insight,
                        const struct site *site, const struct metric_row *row,
                        enum insight_unit unit)
 {
-    struct top_paths top = {0};
+    struct inquiry_top_paths top = {0};
     for (size_t i = 0; i < site->count; i++) {
         const struct profile_site *path = &inquiry->profile->sites[inquiry->order[site->first + i]];
         inquiry_top_paths_add(&top, path->path, rule_number(metric_value(row, &path->metrics)));

@@ -99,15 +99,15 @@ void insight_add_text(struct insight *insight, const char *metric, const char *v
  * since they differ in library frames or far up only, as one, and none with less than a hundredth
  * of what the first has. */
 enum { TOP_PATHS = 256 };
-struct top_paths {
+struct inquiry_top_paths {
     uint32_t nodes[TOP_PATHS];
     uint64_t values[TOP_PATHS]; /* falling */
     size_t count;
 };
 /* a value of 0 is none */
-void inquiry_top_paths_add(struct top_paths *top, uint32_t node, uint64_t value);
+void inquiry_top_paths_add(struct inquiry_top_paths *top, uint32_t node, uint64_t value);
 void insight_add_top(const struct inquiry *inquiry, struct insight *insight,
-                     const struct top_paths *top, enum insight_unit unit);
+                     const struct inquiry_top_paths *top, enum insight_unit unit);
 /* Nothing if INSIGHT_PATHS are there already. */
 void insight_add_path(const struct inquiry *inquiry, struct insight *insight, uint32_t node,
                       uint64_t value, enum insight_unit unit);

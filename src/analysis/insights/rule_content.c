@@ -10,7 +10,7 @@
 struct empty {
     uint64_t resident, zero, copy, compressible; /* of blocks and mappings by call path */
     uint64_t read;                               /* of all owners */
-    struct top_paths top;
+    struct inquiry_top_paths top;
 };
 
 static uint64_t rule_content_empty_bytes(const struct empty *empty)

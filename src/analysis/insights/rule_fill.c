@@ -22,7 +22,7 @@ static uint64_t rule_fill_free(const struct room *room)
 static void rule_fill_add_paths(struct inquiry *inquiry, struct insight *insight,
                                 const struct path_fills *fills, uint32_t site)
 {
-    struct top_paths top = {.count = 0};
+    struct inquiry_top_paths top = {.count = 0};
     for (size_t i = 0; i < fills->count; i++)
         if (inquiry->site_of_node[fills->rows[i].path] == site)
             inquiry_top_paths_add(&top, fills->rows[i].path,

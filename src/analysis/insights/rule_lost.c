@@ -69,7 +69,7 @@ static void rule_lost_add_paths(struct inquiry *inquiry, struct insight *insight
     size_t count;
     const struct profile_island *islands = facts_islands(inquiry->profile, &count);
     uint32_t number = (uint32_t)(site - inquiry->sites);
-    struct top_paths top = {.count = 0};
+    struct inquiry_top_paths top = {.count = 0};
     for (size_t i = 0; i < count; i++)
         if (inquiry->site_of_node[islands[i].path] == number)
             inquiry_top_paths_add(&top, islands[i].path,

@@ -75,7 +75,7 @@ static int rule_mapped_by_bytes(const void *a, const void *b)
 static void rule_mapped_add_paths(const struct inquiry *inquiry, struct insight *insight,
                                   const struct mapper *mapper)
 {
-    struct top_paths top = {0};
+    struct inquiry_top_paths top = {0};
     for (size_t i = 0; i < inquiry->profile->mapped_site_count; i++) {
         const struct profile_site *path = &inquiry->profile->mapped_sites[i];
         struct frame frame = rule_mapped_frame(inquiry, path->path);

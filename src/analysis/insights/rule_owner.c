@@ -61,7 +61,7 @@ static void rule_owner_add_paths(const struct inquiry *inquiry, struct insight *
                                  const struct owner_sum *owner, uint32_t sample)
 {
     const struct profile *profile = inquiry->profile;
-    struct top_paths top = {0};
+    struct inquiry_top_paths top = {0};
     for (size_t i = 0; i < profile->owner_count; i++)
         if (rule_owner_is_mapped(&profile->owners[i], sample) &&
             frame_key(profile, rule_owner_frame(inquiry, profile->owners[i].path)) == owner->key)

@@ -190,7 +190,7 @@ static void rule_resident_add_residency_paths(const struct inquiry *inquiry,
 {
     const struct profile *profile = inquiry->profile;
     uint32_t wanted = (uint32_t)(site - inquiry->sites);
-    struct top_paths top = {0};
+    struct inquiry_top_paths top = {0};
     for (size_t i = 0; i < profile->residency_count; i++) {
         const struct profile_residency *row = &profile->residencies[i];
         if (row->sample == sample && row->path < profile->node_count &&
@@ -526,7 +526,7 @@ void rule_untouched(struct inquiry *inquiry)
 
 /* ---- Limits -------------------------------------------------------------------------------- */
 
-struct limit {
+struct rule_resident_limit {
     const struct profile_sample *nearest;
     uint64_t used_bytes;
     double share;
@@ -534,7 +534,8 @@ struct limit {
     bool recorded;
 };
 
-static void rule_resident_look_at(struct limit *limit, const struct profile_sample *sample)
+static void rule_resident_look_at(struct rule_resident_limit *limit,
+                                  const struct profile_sample *sample)
 {
     uint64_t used, most = rule_number(sample->cgroup_limit_bytes);
     if (!figure_get(sample->cgroup_bytes, &used) || used > LIMIT_LARGEST)
@@ -552,9 +553,9 @@ static void rule_resident_look_at(struct limit *limit, const struct profile_samp
 
 /* The last look was before the end. PROFILE_META_OOM_KILLS counts those that were killed between
  * the two as well. */
-static struct limit rule_resident_find_limit(const struct profile *profile)
+static struct rule_resident_limit rule_resident_find_limit(const struct profile *profile)
 {
-    struct limit limit = {0};
+    struct rule_resident_limit limit = {0};
     uint64_t killed = facts_number(profile, PROFILE_META_OOM_KILLS);
     struct figure first = FIGURE_UNKNOWN;
     for (size_t i = 0; i < profile->sample_count; i++) {
@@ -573,7 +574,7 @@ static struct limit rule_resident_find_limit(const struct profile *profile)
 
 void rule_memory_limit(struct inquiry *inquiry)
 {
-    struct limit limit = rule_resident_find_limit(inquiry->profile);
+    struct rule_resident_limit limit = rule_resident_find_limit(inquiry->profile);
     if (!limit.recorded) {
         inquiry_silent(inquiry, "not recorded: memory of the control group");
         return;

@@ -45,7 +45,7 @@ static bool rule_threads_has_exchanges(const struct inquiry *inquiry)
 /* Where blocks of other threads are freed, if frees came with their call paths. */
 static void rule_threads_add_freeing_paths(const struct inquiry *inquiry, struct insight *insight)
 {
-    struct top_paths top = {0};
+    struct inquiry_top_paths top = {0};
     if (!call_metrics_know_frees(inquiry->total))
         return;
     for (size_t i = 0; i < inquiry->profile->site_count; i++)

@@ -15,7 +15,7 @@
 #define VARIABLES_NAMED 3
 enum { NAME_COLUMNS = 30 };
 
-struct sums {
+struct rule_variables_sums {
     uint64_t bytes;
     const struct profile_variable *largest[VARIABLES_NAMED];
     size_t count;
@@ -38,9 +38,10 @@ static uint64_t rule_variables_nameless_bytes(const struct profile_section_total
     return total ? rule_number(figure_sub(total->bytes, total->named_bytes)) : 0;
 }
 
-static struct sums rule_variables_sum_up(const struct profile *profile, bool (*counts)(int section))
+static struct rule_variables_sums rule_variables_sum_up(const struct profile *profile,
+                                                        bool (*counts)(int section))
 {
-    struct sums sums = {0};
+    struct rule_variables_sums sums = {0};
     for (size_t i = 0; i < profile->section_count; i++) {
         const struct profile_section_total *total = &profile->sections[i];
         if (!counts(total->section))
@@ -67,7 +68,7 @@ static struct sums rule_variables_sum_up(const struct profile *profile, bool (*c
 /* "libgs.so.10, 8.90 MiB": where most bytes of a section belong to variables without names, as in a
  * stripped library. */
 static void rule_variables_add_nameless(struct insight *insight, const struct profile *profile,
-                                        const struct sums *sums)
+                                        const struct rule_variables_sums *sums)
 {
     uint64_t bytes = rule_variables_nameless_bytes(sums->nameless);
     int64_t module = bytes ? sums->nameless->module_id : -1;
@@ -82,7 +83,7 @@ static void rule_variables_add_nameless(struct insight *insight, const struct pr
 
 /* "table (mesh.c:12), 4.00 MiB" */
 static void rule_variables_add_names(struct insight *insight, const struct profile *profile,
-                                     const struct sums *sums)
+                                     const struct rule_variables_sums *sums)
 {
     rule_variables_add_nameless(insight, profile, sums);
     for (size_t i = 0; i < sums->count; i++) {
@@ -98,7 +99,8 @@ static void rule_variables_add_names(struct insight *insight, const struct profi
 }
 
 /* The largest one, if it is half of all. */
-static const struct profile_variable *rule_variables_main_one(const struct sums *sums)
+static const struct profile_variable *
+rule_variables_main_one(const struct rule_variables_sums *sums)
 {
     const struct profile_variable *largest = sums->count ? sums->largest[0] : NULL;
     return largest && largest->name && largest->bytes >= sums->bytes / 2 ? largest : NULL;
@@ -106,8 +108,9 @@ static const struct profile_variable *rule_variables_main_one(const struct sums 
 
 /* "table (mesh.c:12) is most of 40.0 MiB of global variables". Whose they are comes first: what is
  * behind may be cut. */
-static void rule_variables_add_title(struct insight *insight, const struct sums *sums,
-                                     const char *amount, const char *kind, const char *more)
+static void rule_variables_add_title(struct insight *insight,
+                                     const struct rule_variables_sums *sums, const char *amount,
+                                     const char *kind, const char *more)
 {
     const struct profile_variable *one = rule_variables_main_one(sums);
     struct strbuf name = STRBUF_INIT, place = STRBUF_INIT;
@@ -150,7 +153,8 @@ void rule_tls(struct inquiry *inquiry)
 {
     if (rule_variables_silent_without_variables(inquiry))
         return;
-    struct sums sums = rule_variables_sum_up(inquiry->profile, rule_variables_is_tls);
+    struct rule_variables_sums sums =
+        rule_variables_sum_up(inquiry->profile, rule_variables_is_tls);
     uint64_t threads = rule_variables_threads(inquiry->profile), all = sums.bytes * threads;
     if (threads < TLS_THREADS || all < TLS_BYTES)
         return;
@@ -196,7 +200,8 @@ void rule_globals(struct inquiry *inquiry)
 {
     if (rule_variables_silent_without_variables(inquiry))
         return;
-    struct sums sums = rule_variables_sum_up(inquiry->profile, rule_variables_is_global);
+    struct rule_variables_sums sums =
+        rule_variables_sum_up(inquiry->profile, rule_variables_is_global);
     uint64_t all = sums.bytes + rule_number(inquiry->total->peak_bytes);
     struct figure touched = rule_variables_touched(inquiry->profile);
     /* No more of them was touched than was ever resident. */

@@ -112,12 +112,13 @@ static void job_digest_find_buckets(const struct profile *profile, uint64_t dura
 }
 
 /* The extremes of a level in the buckets of a step; where none was sampled, what was last. */
-struct span {
+struct job_digest_span {
     uint64_t min, max;
     bool is_known;
 };
-static struct span job_digest_span_of(const struct profile *profile, size_t offset, size_t first,
-                                      size_t past, struct span before)
+static struct job_digest_span job_digest_span_of(const struct profile *profile, size_t offset,
+                                                 size_t first, size_t past,
+                                                 struct job_digest_span before)
 {
     struct timeline_level all = {FIGURE_UNKNOWN, FIGURE_UNKNOWN};
     for (size_t i = first; i < past; i++) {
@@ -126,7 +127,7 @@ static struct span job_digest_span_of(const struct profile *profile, size_t offs
         all.min = figure_min(all.min, level.min);
         all.max = figure_max(all.max, level.max);
     }
-    struct span span = {.is_known = true};
+    struct job_digest_span span = {.is_known = true};
     return figure_get(all.min, &span.min) && figure_get(all.max, &span.max) ? span : before;
 }
 
@@ -134,7 +135,7 @@ void job_resample(struct job_rank *rank, const struct profile *profile)
 {
     uint64_t peak = figure_or(rank->peak_bytes, 0);
     uint64_t resident_peak = figure_or(rank->resident_peak_bytes, 0);
-    struct span requested = {0, peak, false}, resident = {0, 0, false};
+    struct job_digest_span requested = {0, peak, false}, resident = {0, 0, false};
     uint64_t run_ns = job_digest_higher(rank->duration_ns, 1);
     for (int i = 0; i < JOB_STEPS; i++) {
         size_t first = 0, past = 0;
@@ -200,7 +201,7 @@ static void job_digest_take_figures(struct job_rank *rank, const struct profile 
 
 /* ---- Who holds it -------------------------------------------------------------------------- */
 
-struct taking {
+struct job_digest_taking {
     struct job_summary *digest;
     const struct profile *profile;
     bool *hidden;                   /* by line */
@@ -218,7 +219,7 @@ static const char *job_digest_module_name(const struct profile *profile, uint32_
     return module == UINT32_MAX ? "" : name_base(profile->modules[module].path);
 }
 
-static void job_digest_mark_mpi(struct taking *taking)
+static void job_digest_mark_mpi(struct job_digest_taking *taking)
 {
     const struct profile *profile = taking->profile;
     taking->is_mpi = memory_resize(NULL, profile->module_count, sizeof(bool));
@@ -250,7 +251,8 @@ static const char *job_digest_function_name(const struct profile *profile, struc
 }
 
 /* Of each path: one function may ask through a wrapper here and without it there. */
-static void job_digest_say_through(struct taking *taking, uint32_t entry, struct frame frame)
+static void job_digest_say_through(struct job_digest_taking *taking, uint32_t entry,
+                                   struct frame frame)
 {
     struct strbuf name = STRBUF_INIT;
     frame_add_through(&name, taking->profile, frame);
@@ -258,7 +260,7 @@ static void job_digest_say_through(struct taking *taking, uint32_t entry, struct
     strbuf_release(&name);
 }
 
-static uint32_t job_digest_function_entry(struct taking *taking, struct frame frame)
+static uint32_t job_digest_function_entry(struct job_digest_taking *taking, struct frame frame)
 {
     uint32_t *entry = &taking->entry[frame.line];
     if (!*entry)
@@ -272,7 +274,7 @@ static uint32_t job_digest_function_entry(struct taking *taking, struct frame fr
 
 /* Adds the figures of a path or an owner to an entry. A sum above JOB_FIGURE_MAX makes no sense. An
  * unknown figure adds nothing: job_summary_knows() says whether there was one. */
-static void job_digest_add_to(struct taking *taking, uint32_t entry,
+static void job_digest_add_to(struct job_digest_taking *taking, uint32_t entry,
                               const struct figure figures[JOB_FIGURES])
 {
     if (entry >= taking->byte_capacity) {
@@ -291,7 +293,7 @@ static void job_digest_add_to(struct taking *taking, uint32_t entry,
     }
 }
 
-static void job_digest_take_site(struct taking *taking, struct job_rank *rank,
+static void job_digest_take_site(struct job_digest_taking *taking, struct job_rank *rank,
                                  const struct profile_site *site)
 {
     const struct call_metrics *metrics = &site->metrics;
@@ -314,7 +316,8 @@ static void job_digest_take_site(struct taking *taking, struct job_rank *rank,
 
 /* An owner of resident memory in the rank's look: by the frame that its call path is listed under,
  * or by its name. */
-static void job_digest_take_owner(struct taking *taking, const struct profile_owner *owner)
+static void job_digest_take_owner(struct job_digest_taking *taking,
+                                  const struct profile_owner *owner)
 {
     const struct profile *profile = taking->profile;
     const char *name = owner->name, *module = owner->module;
@@ -334,7 +337,7 @@ static void job_digest_take_owner(struct taking *taking, const struct profile_ow
     job_digest_add_to(taking, entry, figures);
 }
 
-static void job_digest_take_owners(struct taking *taking, struct job_rank *rank)
+static void job_digest_take_owners(struct job_digest_taking *taking, struct job_rank *rank)
 {
     size_t count;
     const struct profile_owner *owners = job_owners_of(taking->profile, &count);
@@ -348,7 +351,7 @@ static void job_digest_take_owners(struct taking *taking, struct job_rank *rank)
 }
 
 /* The sums of one rank, and its tables as those of both ends. */
-static void job_digest_settle(struct taking *taking, const struct job_rank *rank)
+static void job_digest_settle(struct job_digest_taking *taking, const struct job_rank *rank)
 {
     struct job_summary *digest = taking->digest;
     uint64_t peak = 0;
@@ -370,7 +373,7 @@ static void job_digest_settle(struct taking *taking, const struct job_rank *rank
 static void job_digest_take_entries(struct job_summary *digest, struct job_rank *rank,
                                     const struct profile *profile)
 {
-    struct taking taking = {.digest = digest, .profile = profile};
+    struct job_digest_taking taking = {.digest = digest, .profile = profile};
     taking.hidden = memory_need(frames_of_libraries(profile));
     taking.entry = memory_resize(NULL, profile->line_count, sizeof *taking.entry);
     memset(taking.entry, 0, profile->line_count * sizeof *taking.entry);

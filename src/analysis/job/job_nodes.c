@@ -11,7 +11,7 @@
 
 /* ---- The walk ------------------------------------------------------------------------------ */
 
-struct edge {
+struct job_nodes_edge {
     uint64_t at_ns;
     uint32_t member, step; /* step JOB_STEPS: the rank's end */
 };
@@ -21,10 +21,10 @@ struct level {
     bool resident_known;
 };
 
-struct sweep {
+struct job_nodes_sweep {
     const struct job_rank **members;
     size_t member_count;
-    struct edge *edges;
+    struct job_nodes_edge *edges;
     size_t edge_count, next;
     struct level *now; /* by member */
     uint64_t max, min, resident;
@@ -33,7 +33,7 @@ struct sweep {
 
 static int job_nodes_compare_edges(const void *left, const void *right)
 {
-    const struct edge *a = left, *b = right;
+    const struct job_nodes_edge *a = left, *b = right;
     if (a->at_ns != b->at_ns)
         return a->at_ns < b->at_ns ? -1 : 1;
     if (a->member != b->member)
@@ -63,28 +63,28 @@ static struct level job_nodes_level_of(const struct job_rank *rank, uint32_t ste
     };
 }
 
-static void job_nodes_sweep_begin(struct sweep *sweep, const struct job_rank **members,
+static void job_nodes_sweep_begin(struct job_nodes_sweep *sweep, const struct job_rank **members,
                                   size_t count)
 {
-    *sweep = (struct sweep){.members = members, .member_count = count};
+    *sweep = (struct job_nodes_sweep){.members = members, .member_count = count};
     sweep->edges = memory_resize(NULL, count * (JOB_STEPS + 1), sizeof *sweep->edges);
     sweep->now = memory_resize(NULL, count, sizeof *sweep->now);
     memset(sweep->now, 0, count * sizeof *sweep->now);
     for (size_t i = 0; i < count; i++)
         for (uint32_t step = 0; step <= JOB_STEPS; step++)
             sweep->edges[sweep->edge_count++] =
-                (struct edge){job_nodes_step_begin(members[i], step), (uint32_t)i, step};
+                (struct job_nodes_edge){job_nodes_step_begin(members[i], step), (uint32_t)i, step};
     if (count)
         qsort(sweep->edges, sweep->edge_count, sizeof *sweep->edges, job_nodes_compare_edges);
 }
 
-static void job_nodes_sweep_end(struct sweep *sweep)
+static void job_nodes_sweep_end(struct job_nodes_sweep *sweep)
 {
     free(sweep->edges);
     free(sweep->now);
 }
 
-static void job_nodes_pass_edge(struct sweep *sweep, const struct edge *edge)
+static void job_nodes_pass_edge(struct job_nodes_sweep *sweep, const struct job_nodes_edge *edge)
 {
     struct level *now = &sweep->now[edge->member];
     struct level to = job_nodes_level_of(sweep->members[edge->member], edge->step);
@@ -98,7 +98,7 @@ static void job_nodes_pass_edge(struct sweep *sweep, const struct edge *edge)
 
 /* Goes on to the next moment at which something changes; false: there is none. The sums then hold
  * from *at_ns until *until_ns. */
-static bool job_nodes_sweep_next(struct sweep *sweep, uint64_t *at_ns, uint64_t *until_ns)
+static bool job_nodes_sweep_next(struct job_nodes_sweep *sweep, uint64_t *at_ns, uint64_t *until_ns)
 {
     if (sweep->next == sweep->edge_count)
         return false;
@@ -142,7 +142,7 @@ static uint64_t job_nodes_least_at(const struct job_rank *rank, uint64_t at_ns)
     return job_nodes_level_of(rank, step).min;
 }
 
-struct finding {
+struct job_nodes_finding {
     struct job_node_peak *node;
     const struct job_rank **by_peak; /* in the order of their high-water marks' moments */
     size_t next;
@@ -150,8 +150,8 @@ struct finding {
 
 /* The high-water marks that were reached while the sums hold: a rank's mark is exact, and the
  * others held at least their minima. */
-static void job_nodes_take_marks(struct finding *finding, const struct sweep *sweep,
-                                 uint64_t until_ns)
+static void job_nodes_take_marks(struct job_nodes_finding *finding,
+                                 const struct job_nodes_sweep *sweep, uint64_t until_ns)
 {
     for (; finding->next < sweep->member_count; finding->next++) {
         const struct job_rank *rank = finding->by_peak[finding->next];
@@ -165,7 +165,7 @@ static void job_nodes_take_marks(struct finding *finding, const struct sweep *sw
     }
 }
 
-static void job_nodes_take_sums(struct job_node_peak *node, const struct sweep *sweep,
+static void job_nodes_take_sums(struct job_node_peak *node, const struct job_nodes_sweep *sweep,
                                 uint64_t at_ns)
 {
     job_nodes_raise(&node->lower_bytes, sweep->min);
@@ -229,9 +229,10 @@ void job_node_take_mark(struct job_node_peak *node, const struct job_summary *su
 static void job_nodes_find_peak(struct job_node_peak *node, const struct job_rank **members,
                                 size_t count)
 {
-    struct sweep sweep;
+    struct job_nodes_sweep sweep;
     uint64_t at_ns, until_ns;
-    struct finding finding = {.node = node, .by_peak = memory_resize(NULL, count, sizeof *members)};
+    struct job_nodes_finding finding = {.node = node,
+                                        .by_peak = memory_resize(NULL, count, sizeof *members)};
     if (count) {
         memcpy(finding.by_peak, members, count * sizeof *members);
         qsort(finding.by_peak, count, sizeof *members, job_nodes_compare_moments);
@@ -363,7 +364,7 @@ static void job_nodes_find_extent(struct job_course *course, const struct job_ra
     course->duration_ns = count ? end - begin : 0;
 }
 
-static void job_nodes_take_moment(struct job_moment *moment, const struct sweep *sweep)
+static void job_nodes_take_moment(struct job_moment *moment, const struct job_nodes_sweep *sweep)
 {
     job_nodes_raise(&moment->requested_max, sweep->max);
     if (sweep->min < moment->requested_min)
@@ -377,7 +378,7 @@ void job_course_init(struct job_course *course, const struct job_summary *summar
     const struct job_rank **members = job_nodes_pointers_to(summary);
     size_t member_count = 0;
     uint64_t at_ns, until_ns;
-    struct sweep sweep;
+    struct job_nodes_sweep sweep;
     /* A rank whose beginning is not known (of another tool's recording, say) has no place in
      * time. */
     for (size_t i = 0; i < summary->rank_count; i++)

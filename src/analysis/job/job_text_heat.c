@@ -9,20 +9,20 @@
 
 enum { HEAT_COLUMNS = 100, HEAT_LEVELS = 9 };
 
-struct heat {
+struct job_heat {
     size_t columns, label_columns;
     uint64_t top; /* of the scale */
 };
 
 /* The step that begins column `column`, and the next one's. */
-static void job_text_heat_find_steps(const struct heat *heat, size_t column, size_t *first,
+static void job_text_heat_find_steps(const struct job_heat *heat, size_t column, size_t *first,
                                      size_t *past)
 {
     *first = column * JOB_STEPS / heat->columns;
     *past = ((column + 1) * JOB_STEPS + heat->columns - 1) / heat->columns;
 }
 
-static void job_text_heat_raise_row(uint64_t *row, const struct heat *heat,
+static void job_text_heat_raise_row(uint64_t *row, const struct job_heat *heat,
                                     const struct job_rank *rank)
 {
     for (size_t column = 0; column < heat->columns; column++) {
@@ -38,7 +38,7 @@ static void job_text_heat_raise_row(uint64_t *row, const struct heat *heat,
 }
 
 /* Levels 0 … 8 of 8: 0 is nothing at all. */
-static unsigned job_text_heat_level_of(const struct heat *heat, uint64_t bytes)
+static unsigned job_text_heat_level_of(const struct job_heat *heat, uint64_t bytes)
 {
     if (!bytes || !heat->top)
         return 0;
@@ -57,8 +57,8 @@ static void job_text_heat_add_cell(struct job_text *text, unsigned level, unsign
     strbuf_add_string(&text->out, text->style.utf8 ? blocks[level] : ascii[level]);
 }
 
-static void job_text_heat_add_row(struct job_text *text, const struct heat *heat, const char *label,
-                                  const uint64_t *row, uint64_t most)
+static void job_text_heat_add_row(struct job_text *text, const struct job_heat *heat,
+                                  const char *label, const uint64_t *row, uint64_t most)
 {
     unsigned before = HEAT_LEVELS;
     strbuf_add_string(&text->out, "  ");
@@ -76,7 +76,7 @@ static void job_text_heat_add_row(struct job_text *text, const struct heat *heat
     strbuf_add_char(&text->out, '\n');
 }
 
-static void job_text_heat_add_axis(struct job_text *text, const struct heat *heat)
+static void job_text_heat_add_axis(struct job_text *text, const struct job_heat *heat)
 {
     strbuf_add_repeated(&text->out, " ", heat->label_columns + 4);
     strbuf_add_string(&text->out, "0 %");
@@ -111,7 +111,7 @@ static size_t job_text_heat_label_columns(const struct job_rank **ranks, size_t 
     return columns;
 }
 
-static void job_text_heat_add_rows(struct job_text *text, const struct heat *heat,
+static void job_text_heat_add_rows(struct job_text *text, const struct job_heat *heat,
                                    const struct job_rank **ranks, size_t count, size_t per_row)
 {
     struct strbuf label = STRBUF_INIT;
@@ -143,7 +143,7 @@ void job_add_heat(struct job_text *text)
             ranks[count++] = &job->summary.ranks[i];
     size_t per_row = (count + rows - 1) / rows;
     if (count && job->peaks.max) {
-        struct heat heat = {.top = job->peaks.max};
+        struct job_heat heat = {.top = job->peaks.max};
         heat.label_columns = job_text_heat_label_columns(ranks, count, per_row);
         size_t room = text->style.columns - heat.label_columns - 15;
         heat.columns = room > HEAT_COLUMNS ? HEAT_COLUMNS : room < 20 ? 20 : room;

@@ -11,7 +11,7 @@
 
 /* ---- The ranks at both ends ---------------------------------------------------------------- */
 
-struct diff {
+struct job_why_diff {
     uint32_t entry;
     uint64_t most, least;
     int64_t bytes;
@@ -19,16 +19,17 @@ struct diff {
 
 static int job_why_compare_differences(const void *left, const void *right)
 {
-    const struct diff *a = left, *b = right;
+    const struct job_why_diff *a = left, *b = right;
     uint64_t a_far = (uint64_t)llabs(a->bytes), b_far = (uint64_t)llabs(b->bytes);
     if (a_far != b_far)
         return a_far > b_far ? -1 : 1;
     return (a->entry > b->entry) - (a->entry < b->entry);
 }
 
-static struct diff *job_why_find_differences(const struct job_summary *summary, size_t *count)
+static struct job_why_diff *job_why_find_differences(const struct job_summary *summary,
+                                                     size_t *count)
 {
-    struct diff *all = memory_resize(NULL, summary->entry_count, sizeof *all);
+    struct job_why_diff *all = memory_resize(NULL, summary->entry_count, sizeof *all);
     *count = 0;
     for (uint32_t i = 0; i < summary->entry_count; i++) {
         if (summary->entries[i].kind != JOB_FUNCTION)
@@ -36,7 +37,7 @@ static struct diff *job_why_find_differences(const struct job_summary *summary, 
         uint64_t most = job_end_bytes(&summary->ends[JOB_HIGHEST], i, JOB_AT_PEAK);
         uint64_t least = job_end_bytes(&summary->ends[JOB_LOWEST], i, JOB_AT_PEAK);
         if (most || least)
-            all[(*count)++] = (struct diff){i, most, least, (int64_t)(most - least)};
+            all[(*count)++] = (struct job_why_diff){i, most, least, (int64_t)(most - least)};
     }
     if (*count)
         qsort(all, *count, sizeof *all, job_why_compare_differences);
@@ -54,7 +55,7 @@ static void job_why_signed(struct job_text *text, int64_t bytes)
 }
 
 /* "94.2 % of the difference is preload_mesh." */
-static void job_why_cause(struct job_text *text, const struct diff *first, double whole)
+static void job_why_cause(struct job_text *text, const struct job_why_diff *first, double whole)
 {
     const struct job_entry *entry = &text->job->summary.entries[first->entry];
     struct strbuf line = STRBUF_INIT;
@@ -79,7 +80,7 @@ static void job_why_cause(struct job_text *text, const struct diff *first, doubl
 }
 
 /* A thousandth of the largest difference explains nothing. */
-static bool job_why_is_worth_it(const struct diff *one, const struct diff *largest)
+static bool job_why_is_worth_it(const struct job_why_diff *one, const struct job_why_diff *largest)
 {
     return one->bytes && llabs(one->bytes) >= llabs(largest->bytes) / 1000;
 }
@@ -89,7 +90,7 @@ static const struct text_column job_why_columns[] = {{"difference", 11, TEXT_RIG
                                                      {"least", 10, TEXT_RIGHT, 0},
                                                      {"function", 0, TEXT_LEFT, 2}};
 
-static void job_why_diff(struct job_text *text, const struct diff *one)
+static void job_why_diff(struct job_text *text, const struct job_why_diff *one)
 {
     const struct job_entry *entry = &text->job->summary.entries[one->entry];
     job_row(text, job_why_columns);
@@ -116,7 +117,7 @@ void job_add_why(struct job_text *text)
     job_title(text, "Why", rest.data);
     strbuf_release(&rest);
     size_t count;
-    struct diff *all = job_why_find_differences(summary, &count);
+    struct job_why_diff *all = job_why_find_differences(summary, &count);
     if (count)
         job_why_cause(text, &all[0], (double)(peaks->max - peaks->min));
     job_headings(text, job_why_columns, sizeof job_why_columns / sizeof *job_why_columns);
@@ -169,13 +170,13 @@ void job_add_functions(struct job_text *text)
 
 /* ---- Libraries ----------------------------------------------------------------------------- */
 
-struct group {
+struct job_why_group {
     job_u128 figures[JOB_FIGURES];
 };
 
-static struct group job_why_group_of(const struct job_summary *summary, enum job_kind kind)
+static struct job_why_group job_why_group_of(const struct job_summary *summary, enum job_kind kind)
 {
-    struct group group = {0};
+    struct job_why_group group = {0};
     for (size_t i = 0; i < summary->entry_count; i++)
         for (int j = 0; j < JOB_FIGURES && summary->entries[i].kind == kind; j++)
             group.figures[j] += summary->entries[i].of[j].sum;
@@ -245,8 +246,8 @@ static struct figure job_why_most_of_mpi(const struct job_summary *summary)
 void job_add_libraries(struct job_text *text)
 {
     const struct job_summary *summary = &text->job->summary;
-    struct group mpi = job_why_group_of(summary, JOB_LIBRARY_MPI);
-    struct group others = job_why_group_of(summary, JOB_LIBRARY);
+    struct job_why_group mpi = job_why_group_of(summary, JOB_LIBRARY_MPI);
+    struct job_why_group others = job_why_group_of(summary, JOB_LIBRARY);
     if (!text->job->ranks)
         return;
     job_title(text, "Libraries", "by who asked; per rank: means, but for the column \"most\"");

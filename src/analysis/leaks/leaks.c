@@ -24,12 +24,12 @@ const char *leaks_missing(const struct profile *profile)
 
 /* ---- Groups ---------------------------------------------------------------------------------- */
 
-struct gathering {
+struct leaks_gathering {
     struct leaks *leaks;
     struct map by_frame; /* of groups */
 };
 
-static struct leaks_group *leaks_group_of(struct gathering *gathering, struct frame frame)
+static struct leaks_group *leaks_group_of(struct leaks_gathering *gathering, struct frame frame)
 {
     struct leaks *leaks = gathering->leaks;
     uint64_t key = frame_key(leaks->profile, frame), hash = hash_u64(key);
@@ -65,7 +65,7 @@ static void leaks_add_to_group(struct leaks_group *group, const struct profile_i
     }
 }
 
-static int leaks_add_island(struct gathering *gathering, const struct profile_island *island)
+static int leaks_add_island(struct leaks_gathering *gathering, const struct profile_island *island)
 {
     struct leaks *leaks = gathering->leaks;
     struct frame_walk walk;
@@ -98,7 +98,7 @@ static int leaks_compare_groups(const void *left, const void *right)
 
 static int leaks_gather(struct leaks *leaks)
 {
-    struct gathering gathering = {.leaks = leaks};
+    struct leaks_gathering gathering = {.leaks = leaks};
     size_t count;
     const struct profile_island *islands = facts_islands(leaks->profile, &count);
     leaks->groups = calloc(count + 1, sizeof *leaks->groups);

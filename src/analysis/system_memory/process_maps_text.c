@@ -11,7 +11,7 @@
 
 enum { BYTES_WIDTH = 9, MOST_COLUMNS = 7 };
 
-struct shape {
+struct maps_shape {
     const struct maps *maps;
     const struct show_options *options;
     bool swap;
@@ -19,12 +19,13 @@ struct shape {
     size_t count;
 };
 
-static void process_maps_text_add_column(struct shape *shape, const char *heading, size_t width)
+static void process_maps_text_add_column(struct maps_shape *shape, const char *heading,
+                                         size_t width)
 {
     shape->columns[shape->count++] = (struct text_column){heading, width, TEXT_RIGHT, 0};
 }
 
-static void process_maps_text_lay_out(struct shape *shape)
+static void process_maps_text_lay_out(struct maps_shape *shape)
 {
     process_maps_text_add_column(shape, "MAPS", 6);
     process_maps_text_add_column(shape, "PSS", BYTES_WIDTH + 1);
@@ -37,7 +38,7 @@ static void process_maps_text_lay_out(struct shape *shape)
     shape->columns[shape->count++] = (struct text_column){last, 0, TEXT_LEFT, 2};
 }
 
-static void process_maps_text_add_figures(struct strbuf *line, const struct shape *shape,
+static void process_maps_text_add_figures(struct strbuf *line, const struct maps_shape *shape,
                                           const struct smaps_bytes *bytes, uint64_t mappings)
 {
     struct text_row row = text_row_begin(line, shape->columns);
@@ -50,7 +51,7 @@ static void process_maps_text_add_figures(struct strbuf *line, const struct shap
     show_bytes(&row, bytes->size);
 }
 
-static void process_maps_text_print_titles(FILE *out, const struct shape *shape)
+static void process_maps_text_print_titles(FILE *out, const struct maps_shape *shape)
 {
     struct strbuf titles = STRBUF_INIT, line = STRBUF_INIT;
     text_row_add_headings(&titles, shape->columns, shape->count);
@@ -61,7 +62,7 @@ static void process_maps_text_print_titles(FILE *out, const struct shape *shape)
 }
 
 /* A kind's line stands out, those under it are indented. */
-static void process_maps_text_print_row(FILE *out, const struct shape *shape,
+static void process_maps_text_print_row(FILE *out, const struct maps_shape *shape,
                                         const struct smaps_bytes *bytes, uint64_t mappings,
                                         const char *before_name, const char *name, bool is_kind)
 {
@@ -80,7 +81,7 @@ static void process_maps_text_print_row(FILE *out, const struct shape *shape,
     strbuf_release(&shown);
 }
 
-static void process_maps_text_print_file(FILE *out, const struct shape *shape,
+static void process_maps_text_print_file(FILE *out, const struct maps_shape *shape,
                                          const struct maps_group *file)
 {
     struct strbuf name = STRBUF_INIT;
@@ -91,7 +92,7 @@ static void process_maps_text_print_file(FILE *out, const struct shape *shape,
     strbuf_release(&name);
 }
 
-static void process_maps_text_print_mapping(FILE *out, const struct shape *shape,
+static void process_maps_text_print_mapping(FILE *out, const struct maps_shape *shape,
                                             const struct smaps_mapping *mapping, bool with_kind)
 {
     struct strbuf start = STRBUF_INIT, name = STRBUF_INIT;
@@ -106,7 +107,7 @@ static void process_maps_text_print_mapping(FILE *out, const struct shape *shape
     strbuf_release(&name);
 }
 
-static void process_maps_text_print_others(FILE *out, const struct shape *shape,
+static void process_maps_text_print_others(FILE *out, const struct maps_shape *shape,
                                            const struct maps_group *files, size_t count)
 {
     struct maps_group others = {0};
@@ -119,7 +120,7 @@ static void process_maps_text_print_others(FILE *out, const struct shape *shape,
     process_maps_text_print_row(out, shape, &others.bytes, others.mappings, "  ", name, false);
 }
 
-static void process_maps_text_print_files(FILE *out, const struct shape *shape,
+static void process_maps_text_print_files(FILE *out, const struct maps_shape *shape,
                                           const struct maps_group *kind)
 {
     const struct maps_group *files = shape->maps->files + kind->first;
@@ -132,7 +133,7 @@ static void process_maps_text_print_files(FILE *out, const struct shape *shape,
         process_maps_text_print_others(out, shape, files + shown, kind->count - shown);
 }
 
-static void process_maps_text_print_mappings(FILE *out, const struct shape *shape,
+static void process_maps_text_print_mappings(FILE *out, const struct maps_shape *shape,
                                              const struct maps_group *kind)
 {
     const struct maps *maps = shape->maps;
@@ -142,7 +143,7 @@ static void process_maps_text_print_mappings(FILE *out, const struct shape *shap
                 out, shape, &maps->smaps.mappings[maps->order[maps->files[i].first + j]], false);
 }
 
-static void process_maps_text_print_kinds(FILE *out, const struct shape *shape)
+static void process_maps_text_print_kinds(FILE *out, const struct maps_shape *shape)
 {
     const struct maps *maps = shape->maps;
     for (size_t i = 0; i < maps->kind_count; i++) {
@@ -172,7 +173,7 @@ static void process_maps_text_print_process(FILE *out, const struct maps *maps,
 
 void show_maps_text(FILE *out, const struct maps *maps, const struct show_options *options)
 {
-    struct shape shape = {
+    struct maps_shape shape = {
         .maps = maps, .options = options, .swap = !figure_zero(maps->total.bytes.swap)};
     process_maps_text_lay_out(&shape);
     process_maps_text_print_process(out, maps, &options->style);

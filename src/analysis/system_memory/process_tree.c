@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct tree {
+struct process_tree {
     struct system_memory_table *table;
     struct system_memory_row *ordered;
     size_t *parent;       /* row; count: a root */
@@ -23,7 +23,7 @@ static int process_tree_compare_pids(const void *left, const void *right)
            (a->process->status.pid < b->process->status.pid);
 }
 
-static size_t process_tree_find(const struct tree *tree, pid_t pid)
+static size_t process_tree_find(const struct process_tree *tree, pid_t pid)
 {
     size_t first = 0;
     SEARCH_FIRST(first, tree->count, at, tree->table->rows[at].process->status.pid < pid);
@@ -31,7 +31,7 @@ static size_t process_tree_find(const struct tree *tree, pid_t pid)
                                                                                       : tree->count;
 }
 
-static bool process_tree_is_below(const struct tree *tree, size_t row, size_t ancestor)
+static bool process_tree_is_below(const struct process_tree *tree, size_t row, size_t ancestor)
 {
     size_t steps = 0;
     for (; row < tree->count && steps <= tree->count; row = tree->parent[row], steps++)
@@ -40,7 +40,7 @@ static bool process_tree_is_below(const struct tree *tree, size_t row, size_t an
     return steps > tree->count;
 }
 
-static void process_tree_find_parents(struct tree *tree)
+static void process_tree_find_parents(struct process_tree *tree)
 {
     for (size_t i = 0; i < tree->count; i++)
         tree->parent[i] = tree->count;
@@ -51,7 +51,7 @@ static void process_tree_find_parents(struct tree *tree)
     }
 }
 
-static void process_tree_add_up(struct tree *tree)
+static void process_tree_add_up(struct process_tree *tree)
 {
     struct system_memory_row *rows = tree->table->rows;
     for (size_t i = 0; i < tree->count; i++)
@@ -62,7 +62,7 @@ static void process_tree_add_up(struct tree *tree)
 }
 
 /* `list` is a row's first child, or a root. The largest comes first, equals by number. */
-static void process_tree_insert(struct tree *tree, size_t *list, size_t row)
+static void process_tree_insert(struct process_tree *tree, size_t *list, size_t row)
 {
     const struct system_memory_row *rows = tree->table->rows;
     uint64_t bytes = figure_or(rows[row].with_all, 0);
@@ -74,7 +74,7 @@ static void process_tree_insert(struct tree *tree, size_t *list, size_t row)
 
 /* Behind its parent's row; without recursion, because a tree may be as deep as there are
  * processes. */
-static void process_tree_order(struct tree *tree, size_t root)
+static void process_tree_order(struct process_tree *tree, size_t root)
 {
     size_t row = root, depth = 0;
     uint64_t open = 0; /* bit d: the ancestor at depth d has a sibling below */
@@ -99,7 +99,7 @@ static void process_tree_order(struct tree *tree, size_t root)
     }
 }
 
-static void process_tree_build(struct tree *tree)
+static void process_tree_build(struct process_tree *tree)
 {
     size_t roots = tree->count;
     process_tree_find_parents(tree);
@@ -116,7 +116,7 @@ static void process_tree_build(struct tree *tree)
 
 int system_memory_make_tree(struct system_memory_table *table)
 {
-    struct tree tree = {.table = table, .count = table->count};
+    struct process_tree tree = {.table = table, .count = table->count};
     tree.ordered = calloc(tree.count + 1, sizeof *tree.ordered);
     tree.parent = calloc(3 * (tree.count + 1), sizeof *tree.parent);
     if (!tree.ordered || !tree.parent) {

@@ -20,7 +20,7 @@
 enum { MAX_TEXT_BYTES = 65536, MOST_THREADS = 8 };
 
 /* What one thread works with, used again from process to process. */
-struct worker {
+struct processes_worker {
     const struct system_memory_request *request;
     struct system_memory *system;
     int root; /* a descriptor */
@@ -47,7 +47,7 @@ static int processes_open_in(int directory, const char *file)
     return fd >= 0 ? fd : proc_error(errno);
 }
 
-static int processes_read_in(struct worker *worker, int directory, const char *file)
+static int processes_read_in(struct processes_worker *worker, int directory, const char *file)
 {
     strbuf_reset(&worker->text);
     int fd = processes_open_in(directory, file);
@@ -110,7 +110,7 @@ static int processes_open_living_thread(pid_t pid)
     return open(proc_path(tid, "").text, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
-static int processes_read_rollup(struct worker *worker, int directory,
+static int processes_read_rollup(struct processes_worker *worker, int directory,
                                  struct system_memory_process *process)
 {
     int fd = processes_open_in(directory, "smaps_rollup");
@@ -226,7 +226,8 @@ static void processes_split_mapping(struct system_memory_piece *piece,
         figure_sub(figure_sub(bytes->pss, bytes->pss_anonymous), bytes->pss_shared_memory);
 }
 
-static int processes_take_pieces(struct worker *worker, struct system_memory_process *process)
+static int processes_take_pieces(struct processes_worker *worker,
+                                 struct system_memory_process *process)
 {
     const struct smaps *smaps = &worker->smaps;
     const char *module = NULL;
@@ -249,7 +250,7 @@ static int processes_take_pieces(struct worker *worker, struct system_memory_pro
     return processes_keep_names(process);
 }
 
-static int processes_read_pieces(struct worker *worker, int directory,
+static int processes_read_pieces(struct processes_worker *worker, int directory,
                                  struct system_memory_process *process)
 {
     int fd = processes_open_in(directory, "smaps");
@@ -261,7 +262,7 @@ static int processes_read_pieces(struct worker *worker, int directory,
 
 /* ---- A process as a whole ------------------------------------------------------------------ */
 
-static int processes_read_memory(struct worker *worker, int directory,
+static int processes_read_memory(struct processes_worker *worker, int directory,
                                  struct system_memory_process *process)
 {
     const struct system_memory_request *request = worker->request;
@@ -279,7 +280,8 @@ static int processes_read_memory(struct worker *worker, int directory,
     return error;
 }
 
-static enum system_memory_state processes_state_after(int error, const struct worker *worker,
+static enum system_memory_state processes_state_after(int error,
+                                                      const struct processes_worker *worker,
                                                       const struct system_memory_process *process)
 {
     /* Of a capture that was not taken by root. */
@@ -308,7 +310,7 @@ static void processes_drop_empty_arguments(char *command)
 }
 
 /* A capture may have stat alone, and then its directories are their owners'. */
-static bool processes_read_status(struct worker *worker, int directory,
+static bool processes_read_status(struct processes_worker *worker, int directory,
                                   struct system_memory_status *status)
 {
     struct stat owner;
@@ -321,7 +323,7 @@ static bool processes_read_status(struct worker *worker, int directory,
     return true;
 }
 
-static void processes_read_command(struct worker *worker, int directory,
+static void processes_read_command(struct processes_worker *worker, int directory,
                                    struct system_memory_process *process)
 {
     if (processes_read_in(worker, directory, "cmdline") != 0)
@@ -336,7 +338,7 @@ static void processes_read_command(struct worker *worker, int directory,
     process->command = strbuf_detach(&name);
 }
 
-static int processes_read(struct worker *worker, int directory,
+static int processes_read(struct processes_worker *worker, int directory,
                           struct system_memory_process *process)
 {
     pid_t pid = process->status.pid;
@@ -373,7 +375,7 @@ static int processes_read(struct worker *worker, int directory,
     return 0;
 }
 
-static int processes_take(struct worker *worker, struct system_memory_process *process)
+static int processes_take(struct processes_worker *worker, struct system_memory_process *process)
 {
     process->state = SYSTEM_MEMORY_GONE;
     char name[16];
@@ -390,7 +392,7 @@ static int processes_take(struct worker *worker, struct system_memory_process *p
 
 static void *processes_work(void *argument)
 {
-    struct worker *worker = argument;
+    struct processes_worker *worker = argument;
     for (size_t i; (i = atomic_fetch_add(worker->next, 1)) < worker->system->count;) {
         int error = processes_take(worker, &worker->system->processes[i]);
         if (error)
@@ -414,13 +416,13 @@ static size_t processes_thread_count(const struct system_memory *system,
 static int processes_read_all(struct system_memory *system, int root,
                               const struct system_memory_request *request)
 {
-    struct worker workers[MOST_THREADS];
+    struct processes_worker workers[MOST_THREADS];
     bool started[MOST_THREADS] = {false};
     atomic_size_t next = 0;
     size_t count = processes_thread_count(system, request);
     int error = 0;
     for (size_t i = 0; i < count; i++)
-        workers[i] = (struct worker){
+        workers[i] = (struct processes_worker){
             .request = request,
             .system = system,
             .root = root,

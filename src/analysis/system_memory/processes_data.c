@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "model/figure_json.h"
 
-static const struct field {
+static const struct processes_data_field {
     const char *name;
     size_t offset;
 } fields[] = {

@@ -78,7 +78,7 @@ size_t show_rows(uint64_t top, size_t count)
 
 /* ---- The table ----------------------------------------------------------------------------- */
 
-struct columns {
+struct processes_columns {
     const struct show_options *options;
     const struct system_memory_machine *machine;
     struct show_columns chosen;
@@ -123,7 +123,7 @@ static struct show_columns processes_text_usual(const struct system_memory_table
     return columns;
 }
 
-static void processes_text_lay_out(struct columns *columns, enum system_memory_by by)
+static void processes_text_lay_out(struct processes_columns *columns, enum system_memory_by by)
 {
     for (size_t i = 0; i < columns->chosen.count; i++)
         columns->table[columns->count++] = show_column_layout(&columns->chosen, i);
@@ -134,12 +134,12 @@ static void processes_text_lay_out(struct columns *columns, enum system_memory_b
         (struct text_column){processes_text_last_title(by), 0, TEXT_LEFT, 2};
 }
 
-static struct columns processes_text_columns_of(const struct system_memory *system,
-                                                const struct system_memory_table *table,
-                                                const struct show_options *options)
+static struct processes_columns processes_text_columns_of(const struct system_memory *system,
+                                                          const struct system_memory_table *table,
+                                                          const struct show_options *options)
 {
     bool swap = !figure_zero(system->machine.swap_total) || !figure_zero(table->total.bytes.swap);
-    struct columns columns = {
+    struct processes_columns columns = {
         .options = options,
         .machine = &system->machine,
         .chosen =
@@ -162,7 +162,7 @@ static struct columns processes_text_columns_of(const struct system_memory *syst
 
 /* Filled: what only these processes have; shaded: their part of what they share. The bar fills its
  * cell, because the colours in it have no width. */
-static void processes_text_add_bar(struct text_row *row, const struct columns *columns,
+static void processes_text_add_bar(struct text_row *row, const struct processes_columns *columns,
                                    const struct smaps_bytes *bytes)
 {
     const struct style *style = &columns->options->style;
@@ -200,7 +200,7 @@ static void processes_text_add_branches(struct strbuf *name, const struct style 
 }
 
 /* `line` has no colours, so that its width says how much room is left for the name. */
-static void processes_text_print_row(FILE *out, const struct columns *columns,
+static void processes_text_print_row(FILE *out, const struct processes_columns *columns,
                                      const struct system_memory_row *row, bool bar,
                                      const char *name)
 {
@@ -240,7 +240,7 @@ static const char *processes_text_row_name(const struct system_memory_row *row,
     return name;
 }
 
-static void processes_text_print_others(FILE *out, const struct columns *columns,
+static void processes_text_print_others(FILE *out, const struct processes_columns *columns,
                                         const struct system_memory_table *table, size_t shown)
 {
     struct system_memory_row others = {0};
@@ -257,7 +257,7 @@ static void processes_text_print_others(FILE *out, const struct columns *columns
     processes_text_print_row(out, columns, &others, false, name);
 }
 
-static void processes_text_print_rows(FILE *out, const struct columns *columns,
+static void processes_text_print_rows(FILE *out, const struct processes_columns *columns,
                                       const struct system_memory_table *table)
 {
     size_t shown = show_rows(columns->options->top, table->count);
@@ -495,7 +495,7 @@ void show_system_memory_text(FILE *out, const struct system_memory *system,
                              const struct system_memory_table *table,
                              const struct show_options *options)
 {
-    struct columns columns = processes_text_columns_of(system, table, options);
+    struct processes_columns columns = processes_text_columns_of(system, table, options);
     struct strbuf titles = STRBUF_INIT, line = STRBUF_INIT;
     text_row_add_headings(&titles, columns.table, columns.count);
     style_add(&line, &options->style, TONE_TITLE, titles.data);

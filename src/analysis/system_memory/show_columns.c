@@ -36,7 +36,7 @@ enum column_kind {
     }
 
 /* What is dropped first where a line has no room stands last. */
-static const struct column {
+static const struct show_column {
     const char *name, *heading;
     enum column_kind kind;
     size_t offset; /* in struct smaps_bytes */
@@ -69,7 +69,7 @@ static const struct column {
 enum { COLUMNS = sizeof all / sizeof *all };
 _Static_assert((int)COLUMNS <= (int)SHOW_COLUMNS_MOST, "each may be asked for");
 
-static const struct column *show_column_at(const struct show_columns *columns, size_t index)
+static const struct show_column *show_column_at(const struct show_columns *columns, size_t index)
 {
     return &all[columns->at[index]];
 }
@@ -148,7 +148,7 @@ bool show_columns_drop(struct show_columns *columns)
 
 struct text_column show_column_layout(const struct show_columns *columns, size_t index)
 {
-    const struct column *column = show_column_at(columns, index);
+    const struct show_column *column = show_column_at(columns, index);
     static const struct text_column layouts[] = {
         [COLUMN_PID] = {NULL, 7, TEXT_RIGHT, 0},
         [COLUMN_PARENT] = {NULL, 8, TEXT_RIGHT, 0},
@@ -194,14 +194,14 @@ static void show_column_add_user(struct text_row *cells, uid_t uid)
     strbuf_release(&cut);
 }
 
-static struct figure show_column_figure(const struct column *column,
+static struct figure show_column_figure(const struct show_column *column,
                                         const struct smaps_bytes *bytes)
 {
     return *(const struct figure *)((const char *)bytes + column->offset);
 }
 
 /* Of the machine's memory, and of its swap. */
-static void show_column_add_share(struct text_row *cells, const struct column *column,
+static void show_column_add_share(struct text_row *cells, const struct show_column *column,
                                   const struct system_memory_row *row,
                                   const struct system_memory_machine *machine)
 {
@@ -240,7 +240,7 @@ void show_column_add(struct text_row *cells, const struct show_columns *columns,
                      const struct system_memory_row *row,
                      const struct system_memory_machine *machine)
 {
-    const struct column *column = show_column_at(columns, index);
+    const struct show_column *column = show_column_at(columns, index);
     switch (column->kind) {
     case COLUMN_PROCESSES:
         text_row_add(cells, human_count(row->processes).text);

@@ -12,7 +12,7 @@
 
 enum { NAME_LEAST = 9, NAME_MOST = 34, FIGURE = 12, LABEL = 12, SPAN = 23, FIGURES = 5 };
 
-struct page {
+struct whatif_page {
     struct strbuf *out;
     const struct whatif *whatif;
     const struct style *style;
@@ -36,7 +36,7 @@ static void whatif_text_add_shown_name(struct strbuf *out, const char *name)
     strbuf_release(&shown);
 }
 
-static void whatif_text_add_name(struct page *page, const char *name)
+static void whatif_text_add_name(struct whatif_page *page, const char *name)
 {
     struct strbuf safe = STRBUF_INIT, cut = STRBUF_INIT;
 
@@ -47,20 +47,20 @@ static void whatif_text_add_name(struct page *page, const char *name)
     strbuf_release(&cut);
 }
 
-static void whatif_text_add_title(struct page *page, const char *title, const char *rest)
+static void whatif_text_add_title(struct whatif_page *page, const char *title, const char *rest)
 {
     strbuf_add_char(page->out, '\n');
     style_add(page->out, page->style, TONE_TITLE, title);
     strbuf_addf(page->out, "  %s\n", rest);
 }
 
-static void whatif_text_begin_cells(struct page *page)
+static void whatif_text_begin_cells(struct whatif_page *page)
 {
     strbuf_add_string(page->out, "  ");
     page->row = text_row_begin(page->out, page->columns);
 }
 
-static void whatif_text_add_heads(struct page *page, const char *const *heads)
+static void whatif_text_add_heads(struct whatif_page *page, const char *const *heads)
 {
     whatif_text_begin_cells(page);
     style_begin(page->out, page->style, TONE_DIM);
@@ -73,13 +73,14 @@ static void whatif_text_add_heads(struct page *page, const char *const *heads)
 
 typedef struct human (*humaniser)(struct figure value);
 
-static void whatif_text_add_value(struct page *page, struct figure value, humaniser humanise)
+static void whatif_text_add_value(struct whatif_page *page, struct figure value, humaniser humanise)
 {
     text_row_add(&page->row, humanise(value).text);
 }
 
-static const char *whatif_text_span(const struct page *page, const struct whatif_figure *figure,
-                                    humaniser humanise, struct strbuf *made)
+static const char *whatif_text_span(const struct whatif_page *page,
+                                    const struct whatif_figure *figure, humaniser humanise,
+                                    struct strbuf *made)
 {
     strbuf_reset(made);
     if (!figure_known(figure->median))
@@ -90,7 +91,7 @@ static const char *whatif_text_span(const struct page *page, const struct whatif
     return made->data;
 }
 
-static void whatif_text_begin_row(struct page *page, const struct whatif_row *row)
+static void whatif_text_begin_row(struct whatif_page *page, const struct whatif_row *row)
 {
     whatif_text_begin_cells(page);
     whatif_text_add_name(page, row->candidate->name);
@@ -98,7 +99,7 @@ static void whatif_text_begin_row(struct page *page, const struct whatif_row *ro
 
 /* ---- Memory -------------------------------------------------------------------------------- */
 
-static void whatif_text_add_waste(struct page *page, const struct whatif_row *row)
+static void whatif_text_add_waste(struct whatif_page *page, const struct whatif_row *row)
 {
     struct strbuf text = STRBUF_INIT;
     int64_t waste;
@@ -121,7 +122,7 @@ static void whatif_text_add_waste(struct page *page, const struct whatif_row *ro
     strbuf_release(&text);
 }
 
-static void whatif_text_add_memory(struct page *page)
+static void whatif_text_add_memory(struct whatif_page *page)
 {
     static const char *const heads[FIGURES] = {"peak", "waste", "in percent", "at request",
                                                "at the end"};
@@ -150,7 +151,7 @@ static uint64_t whatif_text_highest_peak(const struct whatif *whatif)
     return figure_or(highest, 1);
 }
 
-static void whatif_text_add_bar(struct page *page, uint64_t value, uint64_t whole)
+static void whatif_text_add_bar(struct whatif_page *page, uint64_t value, uint64_t whole)
 {
     size_t room = page->style->columns - page->name_columns - 4 - FIGURE;
     size_t columns = (size_t)((double)value / (double)whole * (double)room + 0.5);
@@ -160,7 +161,7 @@ static void whatif_text_add_bar(struct page *page, uint64_t value, uint64_t whol
     style_end(page->out, page->style);
 }
 
-static void whatif_text_add_bars(struct page *page)
+static void whatif_text_add_bars(struct whatif_page *page)
 {
     uint64_t whole = whatif_text_highest_peak(page->whatif);
 
@@ -195,7 +196,7 @@ static uint64_t whatif_text_highest_reading(const struct whatif *whatif)
     return figure_or(highest, 1);
 }
 
-static void whatif_text_add_readings(struct page *page, const struct figure *readings,
+static void whatif_text_add_readings(struct whatif_page *page, const struct figure *readings,
                                      uint64_t highest)
 {
     uint64_t known[WHATIF_READINGS];
@@ -205,7 +206,7 @@ static void whatif_text_add_readings(struct page *page, const struct figure *rea
     style_add_spark(page->out, page->style, known, WHATIF_READINGS, highest);
 }
 
-static void whatif_text_add_course(struct page *page)
+static void whatif_text_add_course(struct whatif_page *page)
 {
     uint64_t highest = whatif_text_highest_reading(page->whatif);
     struct strbuf rest = STRBUF_INIT;
@@ -224,7 +225,7 @@ static void whatif_text_add_course(struct page *page)
 
 /* ---- Time ---------------------------------------------------------------------------------- */
 
-static void whatif_text_add_per_call(struct page *page, const struct whatif_row *row)
+static void whatif_text_add_per_call(struct whatif_page *page, const struct whatif_row *row)
 {
     struct strbuf text = STRBUF_INIT;
 
@@ -237,7 +238,7 @@ static void whatif_text_add_per_call(struct page *page, const struct whatif_row 
     strbuf_release(&text);
 }
 
-static void whatif_text_add_time(struct page *page)
+static void whatif_text_add_time(struct whatif_page *page)
 {
     static const char *const heads[FIGURES] = {"CPU", "a call", "in calls", "wall", "faults"};
     struct strbuf rest = STRBUF_INIT;
@@ -260,7 +261,7 @@ static void whatif_text_add_time(struct page *page)
     }
 }
 
-static void whatif_text_add_calls(struct page *page)
+static void whatif_text_add_calls(struct whatif_page *page)
 {
     _Static_assert((int)WHATIF_CALLS == FIGURES, "a column for each kind of call");
     static const char *const heads[FIGURES] = {"malloc", "calloc", "aligned", "realloc", "free"};
@@ -287,7 +288,7 @@ static void whatif_text_add_calls(struct page *page)
     strbuf_release(&text);
 }
 
-static void whatif_text_add_ranges(struct page *page)
+static void whatif_text_add_ranges(struct whatif_page *page)
 {
     struct strbuf text = STRBUF_INIT;
 
@@ -313,14 +314,14 @@ static void whatif_text_add_ranges(struct page *page)
 
 /* ---- Head and notes ------------------------------------------------------------------------ */
 
-static void whatif_text_add_wrapped(struct page *page, const char *label, const char *string)
+static void whatif_text_add_wrapped(struct whatif_page *page, const char *label, const char *string)
 {
     text_cell_add(page->out, label, (struct text_column){NULL, LABEL, TEXT_LEFT, 2});
     text_add_wrapped(page->out, string, LABEL + 2, page->style->columns);
     strbuf_add_char(page->out, '\n');
 }
 
-static void whatif_text_add_head(struct page *page, const char *trace_name)
+static void whatif_text_add_head(struct whatif_page *page, const char *trace_name)
 {
     static const char *const names[WHATIF_CALLS] = {"malloc", "calloc", "aligned", "realloc",
                                                     "free"};
@@ -353,7 +354,7 @@ static void whatif_text_add_head(struct page *page, const char *trace_name)
     strbuf_release(&text);
 }
 
-static void whatif_text_add_left_out(struct page *page)
+static void whatif_text_add_left_out(struct whatif_page *page)
 {
     const struct whatif *whatif = page->whatif;
     const struct {
@@ -389,7 +390,7 @@ static void whatif_text_add_left_out(struct page *page)
     strbuf_release(&text);
 }
 
-static void whatif_text_add_failures(struct page *page)
+static void whatif_text_add_failures(struct whatif_page *page)
 {
     struct strbuf text = STRBUF_INIT;
     bool any = false;
@@ -436,7 +437,7 @@ static const char *whatif_text_touch_note(enum whatif_touch touch)
                                          : "No block is written. ";
 }
 
-static void whatif_text_add_notes(struct page *page)
+static void whatif_text_add_notes(struct whatif_page *page)
 {
     const struct whatif *whatif = page->whatif;
     struct strbuf text = STRBUF_INIT;
@@ -475,10 +476,10 @@ static size_t whatif_text_widest_name(const struct whatif *whatif, const struct 
 void whatif_text(struct strbuf *out, const struct whatif *whatif, const struct style *style,
                  const char *trace_name)
 {
-    struct page page = {.out = out,
-                        .whatif = whatif,
-                        .style = style,
-                        .name_columns = whatif_text_widest_name(whatif, style)};
+    struct whatif_page page = {.out = out,
+                               .whatif = whatif,
+                               .style = style,
+                               .name_columns = whatif_text_widest_name(whatif, style)};
 
     page.columns[0] = (struct text_column){NULL, page.name_columns, TEXT_LEFT, 0};
     for (size_t i = 1; i <= FIGURES; i++)

@@ -26,7 +26,7 @@
 
 enum { AGAIN_MS = 50 }; /* until a collector whose queue was full is called again */
 
-struct session {
+struct ask_snapshot_session {
     char name[108];
     int fd; /* -1: to be called again */
     bool done, has_it;
@@ -35,7 +35,7 @@ struct session {
 struct asking {
     const struct ask_snapshot *ask;
     uint64_t patience_ns, until_ns;
-    struct session *sessions;
+    struct ask_snapshot_session *sessions;
     size_t count, room;
     struct pollfd *polls;
     size_t denied; /* collectors that are another user's */
@@ -113,7 +113,7 @@ static bool ask_snapshot_is_collector(int fd, pid_t pid, bool *ours)
 
 /* ---- Sessions -------------------------------------------------------------------------------- */
 
-static void ask_snapshot_end(struct session *session)
+static void ask_snapshot_end(struct ask_snapshot_session *session)
 {
     if (session->fd >= 0)
         close(session->fd);
@@ -121,7 +121,7 @@ static void ask_snapshot_end(struct session *session)
     session->done = true;
 }
 
-static void ask_snapshot_call(struct asking *asking, struct session *session)
+static void ask_snapshot_call(struct asking *asking, struct ask_snapshot_session *session)
 {
     bool ours;
     int error = ask_snapshot_connect_to(session->name, &session->fd);
@@ -138,7 +138,7 @@ static void ask_snapshot_call(struct asking *asking, struct session *session)
         ask_snapshot_end(session);
 }
 
-static void ask_snapshot_hear(struct asking *asking, struct session *session)
+static void ask_snapshot_hear(struct asking *asking, struct ask_snapshot_session *session)
 {
     static char text[WIRE_ANSWER_BYTES + 1];
     ssize_t got = recv(session->fd, text, sizeof text - 1, 0);
@@ -172,7 +172,7 @@ static int ask_snapshot_prepare(struct asking *asking, uint64_t now_ns)
 {
     bool again = false;
     for (size_t i = 0; i < asking->count; i++) {
-        struct session *session = &asking->sessions[i];
+        struct ask_snapshot_session *session = &asking->sessions[i];
         if (!session->done && session->fd < 0)
             ask_snapshot_call(asking, session);
         again |= !session->done && session->fd < 0;
@@ -211,7 +211,7 @@ static void ask_snapshot_list(struct asking *asking)
     char *line = NULL;
     size_t room = 0;
     while (sockets && getline(&line, &room, sockets) > 0) {
-        struct session session = {.fd = -1};
+        struct ask_snapshot_session session = {.fd = -1};
         char flags[16];
         if (sscanf(line, "%*s %*s %*s %15s %*s %*s %*s @%107[!-~]", flags, session.name) != 2 ||
             !(strtoul(flags, NULL, 16) & 0x10000) || strncmp(session.name, "tidemark-", 9) != 0)

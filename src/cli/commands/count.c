@@ -152,7 +152,7 @@ static int cmd_count_run(char **argv, const char *library, const char *directory
 
 /* ---- What the processes have left ---- */
 
-struct entry {
+struct count_entry {
     int32_t pid;
     uint32_t serial;
     bool replaced;                   /* by exec, with a program that is counted too */
@@ -161,7 +161,7 @@ struct entry {
 };
 
 struct entries {
-    struct entry *entry;
+    struct count_entry *entry;
     size_t count, room;
     size_t without_room; /* files that stayed empty, as their file system was full */
 };
@@ -188,7 +188,7 @@ static const struct count_state *cmd_count_map_state(int directory, const char *
 
 static void cmd_count_add_entry(struct entries *entries, int directory, const char *name)
 {
-    struct entry entry = {0};
+    struct count_entry entry = {0};
     bool is_empty;
     if (sscanf(name, "%d-%u", &entry.pid, &entry.serial) != 2)
         return;
@@ -206,7 +206,7 @@ static void cmd_count_add_entry(struct entries *entries, int directory, const ch
 
 static int cmd_count_by_process(const void *a, const void *b)
 {
-    const struct entry *x = a, *y = b;
+    const struct count_entry *x = a, *y = b;
     if (x->pid != y->pid)
         return x->pid < y->pid ? -1 : 1;
     return x->serial < y->serial ? -1 : x->serial > y->serial;
@@ -241,25 +241,26 @@ static uint64_t cmd_count_calls_of(const struct count_figures *figures)
 }
 
 /* Has the process become, by exec, a program without the counting library? */
-static bool cmd_count_is_left(const struct entry *entry)
+static bool cmd_count_is_left(const struct count_entry *entry)
 {
     return !entry->replaced && entry->state->becomes;
 }
 
 /* False of a process image that did little before its exec: a shell's child. */
-static bool cmd_count_is_shown(const struct entry *entry)
+static bool cmd_count_is_shown(const struct count_entry *entry)
 {
     return !entry->replaced || cmd_count_calls_of(&entry->figures) >= BRIEF_CALLS;
 }
 
 /* ---- Saying it ---- */
 
-static bool cmd_count_is_program(const struct entry *entry)
+static bool cmd_count_is_program(const struct count_entry *entry)
 {
     return entry->pid == (int32_t)child && !entry->replaced;
 }
 
-static const char *cmd_count_ending_of(const struct entry *entry, int wait_status, char text[64])
+static const char *cmd_count_ending_of(const struct count_entry *entry, int wait_status,
+                                       char text[64])
 {
     if (entry->replaced)
         return "becoming another program";
@@ -273,7 +274,7 @@ static const char *cmd_count_ending_of(const struct entry *entry, int wait_statu
     return text;
 }
 
-static void cmd_count_write_text_entry(FILE *out, const struct entry *entry, int wait_status)
+static void cmd_count_write_text_entry(FILE *out, const struct count_entry *entry, int wait_status)
 {
     struct line line = {0};
     char ending[64];
@@ -300,7 +301,7 @@ static void cmd_count_write_json_in_front(struct json *json, const struct count_
     json_string(json, "malloc_in_front", module);
 }
 
-static void cmd_count_write_json_entry(struct json *json, const struct entry *entry,
+static void cmd_count_write_json_entry(struct json *json, const struct count_entry *entry,
                                        int wait_status)
 {
     static const char *const names[COUNT_KINDS] = {"malloc",  "calloc", "realloc",
@@ -431,7 +432,7 @@ static int cmd_count_make_room(const char *output)
     return OPTIONS_EXIT_FAILURE;
 }
 
-static void cmd_count_warn_if_left(const struct entry *entry)
+static void cmd_count_warn_if_left(const struct count_entry *entry)
 {
     if (cmd_count_is_left(entry))
         fprintf(stderr,

@@ -92,7 +92,7 @@ static const struct options_command command = {
 };
 
 /* What was asked for, as system_memory_take() wants it. */
-struct question {
+struct ps_question {
     struct system_memory_request request;
     regex_t name, cgroup, mapping;
     pid_t *pids;
@@ -128,7 +128,7 @@ static bool cmd_ps_find_user(const char *name, uid_t *uid)
     return true;
 }
 
-static int cmd_ps_take_users(struct question *question, const char *list)
+static int cmd_ps_take_users(struct ps_question *question, const char *list)
 {
     struct strbuf copy = STRBUF_INIT;
     int status = 0;
@@ -152,7 +152,7 @@ static int cmd_ps_take_users(struct question *question, const char *list)
     return status;
 }
 
-static int cmd_ps_take_pids(struct question *question, int count, char **words)
+static int cmd_ps_take_pids(struct ps_question *question, int count, char **words)
 {
     question->pids = calloc((size_t)count + 1, sizeof *question->pids);
     question->request.pids = question->pids;
@@ -165,7 +165,7 @@ static int cmd_ps_take_pids(struct question *question, int count, char **words)
     return 0;
 }
 
-static int cmd_ps_take_question(struct question *question, const struct arguments *arguments,
+static int cmd_ps_take_question(struct ps_question *question, const struct arguments *arguments,
                                 int count, char **words)
 {
     struct system_memory_request *request = &question->request;
@@ -186,7 +186,7 @@ static int cmd_ps_take_question(struct question *question, const struct argument
     return status;
 }
 
-static void cmd_ps_question_release(struct question *question)
+static void cmd_ps_question_release(struct ps_question *question)
 {
     if (question->request.name)
         regfree(&question->name);
@@ -225,7 +225,7 @@ static int cmd_ps_print(const struct system_memory *system, const struct system_
     return proc_close(&command, &pager, error);
 }
 
-static int cmd_ps_show(const struct question *question, const struct arguments *arguments)
+static int cmd_ps_show(const struct ps_question *question, const struct arguments *arguments)
 {
     struct system_memory system;
     struct system_memory_table table;
@@ -289,7 +289,7 @@ static const char *cmd_ps_misfit(const struct arguments *arguments)
     return NULL;
 }
 
-static int cmd_ps_watch(const struct question *question, const struct arguments *arguments)
+static int cmd_ps_watch(const struct ps_question *question, const struct arguments *arguments)
 {
     struct ps_watching watching = {
         .command = command.name,
@@ -330,7 +330,7 @@ static int cmd_ps_save(const char *directory)
 int cmd_ps(int argc, char **argv)
 {
     struct arguments arguments = {.common = PROC_ARGUMENTS};
-    struct question question = {0};
+    struct ps_question question = {0};
     int operand = options_parse(&command, argc, argv, &arguments);
     if (operand < 0)
         return OPTIONS_EXIT_STATUS(operand);

@@ -42,7 +42,7 @@
 #include "wire/wire.h"
 
 /* The state of record, and that of its collector, each in its own process (apart.h). */
-struct job {
+struct record_job {
     struct collector
         *collector; /* record closes its own as soon as the collector's process has it */
     struct apart apart;
@@ -95,8 +95,8 @@ static void cmd_record_preload(const struct libraries *libraries)
     launch_preload_of_session(libraries->recorder);
 }
 
-static void cmd_record_run_child(struct job *job, char **argv, const struct libraries *libraries,
-                                 int failure)
+static void cmd_record_run_child(struct record_job *job, char **argv,
+                                 const struct libraries *libraries, int failure)
 {
     cmd_record_preload(libraries);
     setenv(WIRE_SESSION_VARIABLE, job->session, 1);
@@ -109,7 +109,8 @@ static void cmd_record_run_child(struct job *job, char **argv, const struct libr
 }
 
 /* 0, or the exit status for a program that could not be started. */
-static int cmd_record_start_child(struct job *job, char **argv, const struct libraries *libraries)
+static int cmd_record_start_child(struct record_job *job, char **argv,
+                                  const struct libraries *libraries)
 {
     int failure[2], error = 0;
     if (pipe2(failure, O_CLOEXEC) < 0 || (job->child = fork()) < 0) {
@@ -215,7 +216,7 @@ static void cmd_record_say_errors(struct collector *collector)
 
 /* The program that was asked for, or what it became by exec (a wrapper script, env). NULL: it never
  * connected. */
-static const struct process_image_result *cmd_record_main_result(const struct job *job)
+static const struct process_image_result *cmd_record_main_result(const struct record_job *job)
 {
     const struct process_image_result *found = NULL;
     for (size_t i = 0; i < collector_result_count(job->collector); i++) {
@@ -254,7 +255,8 @@ static uint64_t cmd_record_end_of(const struct process_image_result *result)
 /* A daemon goes into the background: the process that was started ends with status 0, and a fork of
  * it that holds more runs on. Then that fork is the one to show. */
 static const struct process_image_result *
-cmd_record_daemon_result(const struct job *job, const struct process_image_result *main_result)
+cmd_record_daemon_result(const struct record_job *job,
+                         const struct process_image_result *main_result)
 {
     const uint64_t outlives_ns = 100000000;
     const struct process_image_result *found = main_result;
@@ -271,8 +273,8 @@ cmd_record_daemon_result(const struct job *job, const struct process_image_resul
     return found;
 }
 
-static void cmd_record_say_unrecorded(const struct job *job, const struct record_options *options,
-                                      const char *program)
+static void cmd_record_say_unrecorded(const struct record_job *job,
+                                      const struct record_options *options, const char *program)
 {
     size_t passed_over = collector_passed_over(job->collector);
     if (passed_over > 0)
@@ -434,7 +436,7 @@ static void cmd_record_say_job(const struct collector *collector, const char *di
 }
 
 /* Called when recording is over, which may be long before the program is. */
-static void cmd_record_sum_up(struct job *job, const struct record_options *options,
+static void cmd_record_sum_up(struct record_job *job, const struct record_options *options,
                               const char *program)
 {
     const struct process_image_result *shown =
@@ -462,7 +464,7 @@ static void cmd_record_sum_up(struct job *job, const struct record_options *opti
 
 /* ---- Standing in for it ---- */
 
-static int cmd_record_watch_signals(struct job *job)
+static int cmd_record_watch_signals(struct record_job *job)
 {
     sigset_t watched;
     stand_in_signals(&watched);
@@ -473,7 +475,7 @@ static int cmd_record_watch_signals(struct job *job)
     return job->signals < 0 ? -errno : 0;
 }
 
-static void cmd_record_see_child(struct job *job)
+static void cmd_record_see_child(struct record_job *job)
 {
     int status;
     pid_t ended = 0;
@@ -487,7 +489,7 @@ static void cmd_record_see_child(struct job *job)
     apart_tell(&job->apart, APART_ENDED, status);
 }
 
-static void cmd_record_pass_on(struct job *job, const struct signalfd_siginfo *signal)
+static void cmd_record_pass_on(struct record_job *job, const struct signalfd_siginfo *signal)
 {
     siginfo_t received = {.si_signo = (int)signal->ssi_signo, .si_code = signal->ssi_code};
     int number = received.si_signo;
@@ -500,7 +502,7 @@ static void cmd_record_pass_on(struct job *job, const struct signalfd_siginfo *s
 }
 
 /* Waits for the end of the program or of the collector, a signal, or a file that is begun. */
-static void cmd_record_wait(struct job *job)
+static void cmd_record_wait(struct record_job *job)
 {
     struct signalfd_siginfo signal;
     struct pollfd polls[] = {{.fd = job->signals, .events = POLLIN},
@@ -513,7 +515,7 @@ static void cmd_record_wait(struct job *job)
 
 /* ---- Collecting for it ---- */
 
-static void cmd_record_hear_end(struct job *job, int status)
+static void cmd_record_hear_end(struct record_job *job, int status)
 {
     job->ended = true;
     job->end_ns = now_monotonic_ns();
@@ -526,7 +528,7 @@ static void cmd_record_hear_end(struct job *job, int status)
 
 /* When the program has ended, or the time is over, the user may end the waiting for its children
  * and for names of functions. */
-static void cmd_record_hear_leave(struct job *job)
+static void cmd_record_hear_leave(struct record_job *job)
 {
     if (!job->ended && !collector_over(job->collector))
         return;
@@ -535,7 +537,7 @@ static void cmd_record_hear_leave(struct job *job)
     collector_leave(job->collector);
 }
 
-static void cmd_record_hear(struct job *job, const struct apart_message *message)
+static void cmd_record_hear(struct record_job *job, const struct apart_message *message)
 {
     switch ((enum apart_news)message->news) {
     case APART_STARTED:
@@ -554,7 +556,7 @@ static void cmd_record_hear(struct job *job, const struct apart_message *message
     }
 }
 
-static void cmd_record_hear_all(struct job *job)
+static void cmd_record_hear_all(struct record_job *job)
 {
     struct apart_message message;
     int heard;
@@ -568,7 +570,7 @@ static void cmd_record_hear_all(struct job *job)
 }
 
 /* On a terminal the summary is seen at once, else when the program has ended. */
-static void cmd_record_sum_up_early(struct job *job, const struct record_options *options,
+static void cmd_record_sum_up_early(struct record_job *job, const struct record_options *options,
                                     const char *program)
 {
     if (held_stderr_terminal() >= 0)
@@ -577,8 +579,8 @@ static void cmd_record_sum_up_early(struct job *job, const struct record_options
 }
 
 /* Sums up the program while its daemons are recorded to their ends. */
-static void cmd_record_sum_up_foreground(struct job *job, const struct record_options *options,
-                                         const char *program)
+static void cmd_record_sum_up_foreground(struct record_job *job,
+                                         const struct record_options *options, const char *program)
 {
     const struct process_image_result *started = cmd_record_main_result(job);
     bool is_its_daemon = !job->wait_status && background_has(job->collector, started);
@@ -594,7 +596,7 @@ static void cmd_record_sum_up_foreground(struct job *job, const struct record_op
 }
 
 /* Called when only daemons are left. */
-static void cmd_record_go_on_alone(struct job *job, const struct record_options *options,
+static void cmd_record_go_on_alone(struct record_job *job, const struct record_options *options,
                                    const char *program)
 {
     cmd_record_sum_up_foreground(job, options, program);
@@ -604,7 +606,7 @@ static void cmd_record_go_on_alone(struct job *job, const struct record_options 
     job->alone = true;
 }
 
-static void cmd_record_say_still_running(struct job *job, int *terminal)
+static void cmd_record_say_still_running(struct record_job *job, int *terminal)
 {
     const uint64_t patience_ns = 1000000000;
     size_t running = collector_running(job->collector);
@@ -617,7 +619,7 @@ static void cmd_record_say_still_running(struct job *job, int *terminal)
     *terminal = -1;
 }
 
-static void cmd_record_run_to_end(struct job *job, const struct record_options *options,
+static void cmd_record_run_to_end(struct record_job *job, const struct record_options *options,
                                   const char *program)
 {
     enum { ASK_MS = 100 };
@@ -637,7 +639,7 @@ static void cmd_record_run_to_end(struct job *job, const struct record_options *
 }
 
 /* Never returns. */
-static void cmd_record_collect(struct job *job, const struct record_options *options,
+static void cmd_record_collect(struct record_job *job, const struct record_options *options,
                                const char *program)
 {
     close(job->signals);
@@ -657,7 +659,7 @@ static void cmd_record_collect(struct job *job, const struct record_options *opt
 }
 
 /* 0: the new process collects; else -errno, or the pid of a collector that has ended. */
-static pid_t cmd_record_fork_collector(struct job *job, const struct record_options *options,
+static pid_t cmd_record_fork_collector(struct record_job *job, const struct record_options *options,
                                        const char *program)
 {
     pid_t pid = apart_fork(&job->apart);
@@ -669,7 +671,7 @@ static pid_t cmd_record_fork_collector(struct job *job, const struct record_opti
 }
 
 /* 0, or the exit status when the collector cannot be started. */
-static int cmd_record_start_collector(struct job *job, const struct record_options *options,
+static int cmd_record_start_collector(struct record_job *job, const struct record_options *options,
                                       const char *program)
 {
     snprintf(job->session, sizeof job->session, "%s", collector_name(job->collector));
@@ -691,7 +693,7 @@ static bool cmd_record_was_killed(const struct apart *apart)
 
 /* A collector that ends by a fault or a limit of its own would do so again. The window of the
  * recording, and what a job's directory says of its ranks, were known to the dead one alone. */
-static bool cmd_record_may_renew(const struct job *job, const struct record_options *options)
+static bool cmd_record_may_renew(const struct record_job *job, const struct record_options *options)
 {
     return !job->ended && job->renewals < RENEWALS_MAX && cmd_record_was_killed(&job->apart) &&
            !options->job && !options->start_on && !options->until &&
@@ -712,7 +714,7 @@ static char *cmd_record_next_output(const char *pattern, unsigned number)
 
 /* Starts a collector under the session's name, for processes that begin from now on. Those that run
  * already go on unrecorded. */
-static bool cmd_record_renew(struct job *job, const struct record_options *options)
+static bool cmd_record_renew(struct record_job *job, const struct record_options *options)
 {
     struct collector_options wanted = record_collector_options(options);
     struct apart died = job->apart;
@@ -739,7 +741,7 @@ static bool cmd_record_renew(struct job *job, const struct record_options *optio
 }
 
 /* True: another collector has taken over. */
-static bool cmd_record_see_death(struct job *job, const struct record_options *options,
+static bool cmd_record_see_death(struct record_job *job, const struct record_options *options,
                                  bool had_ended)
 {
     bool is_first = !job->dead.ended;
@@ -755,7 +757,7 @@ static bool cmd_record_see_death(struct job *job, const struct record_options *o
 }
 
 /* The sentence about a dead collector depends on whether the program had ended before. */
-static int cmd_record_stand_in(struct job *job, const struct record_options *options)
+static int cmd_record_stand_in(struct record_job *job, const struct record_options *options)
 {
     bool finished = false;
     while (!job->ended || !(job->apart.ended || job->apart.goes_on)) {
@@ -914,10 +916,10 @@ int cmd_record(int argc, char **argv)
     if (options.job && rank.name)
         return cmd_record_become_rank(&options, &rank, &(struct command_line){argv, operand},
                                       &libraries);
-    struct job job = {.signals = -1,
-                      .snapshot_signal = options.snapshot_signal,
-                      .quiet = options.quiet,
-                      .background = {.session = getsid(0), .is_waited_for = options.waits}};
+    struct record_job job = {.signals = -1,
+                             .snapshot_signal = options.snapshot_signal,
+                             .quiet = options.quiet,
+                             .background = {.session = getsid(0), .is_waited_for = options.waits}};
     const char *complaint = triggers_complaint(options.triggers, options.trigger_count, getpid());
     if (complaint) /* of an option, before the program starts: -q is for later sentences */
         fprintf(stderr, "tidemark record: %s\n", complaint);

@@ -160,14 +160,14 @@ static int cmd_replay_check_outputs(const struct replay_options *options, char *
 
 /* ---- Progress ------------------------------------------------------------------------------ */
 
-struct progress {
+struct replay_progress {
     const char *path;
     uint64_t next_ns;
 };
 
 static void cmd_replay_show_progress(void *context, uint64_t events, uint64_t of_events)
 {
-    struct progress *progress = context;
+    struct replay_progress *progress = context;
     uint64_t now = now_monotonic_ns();
     if (now < progress->next_ns)
         return;
@@ -194,7 +194,7 @@ static int cmd_replay_one(const struct replay_options *options, struct offline_o
                           const char *path)
 {
     struct strbuf output = STRBUF_INIT;
-    struct progress progress = {.path = path};
+    struct replay_progress progress = {.path = path};
     struct offline_result result;
     struct trace *trace;
     uint64_t begin_ns = now_monotonic_ns();

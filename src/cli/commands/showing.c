@@ -31,7 +31,7 @@
 #include "profile/profile.h"
 #include "offline/offline.h"
 
-struct opening {
+struct showing_opening {
     struct showing *showing;
     const struct showing_options *options;
     size_t jobs; /* directories that were given */
@@ -119,7 +119,7 @@ void showing_unguard(bool keep_blocked)
         pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-static int showing_need_directory(struct opening *opening)
+static int showing_need_directory(struct showing_opening *opening)
 {
     const char *parent = getenv("TMPDIR");
     if (directory)
@@ -169,12 +169,12 @@ static const char *showing_last_part(struct showing *showing, const char *path)
 
 /* ---- Progress ------------------------------------------------------------------------------ */
 
-struct progress {
+struct showing_progress {
     const char *what;
     uint64_t next_ms;
 };
 
-static void showing_tell(struct progress *progress, uint64_t done, uint64_t of)
+static void showing_tell(struct showing_progress *progress, uint64_t done, uint64_t of)
 {
     uint64_t ms = now_monotonic_ns() / 1000000;
     if (ms < progress->next_ms || !of)
@@ -201,7 +201,7 @@ static void showing_tell_events(void *context, uint64_t events, uint64_t of_even
 static void showing_analyse(const char *path, struct job_files *files, struct job *job,
                             struct job_tree *tree)
 {
-    struct progress told = {.what = "reading profiles"};
+    struct showing_progress told = {.what = "reading profiles"};
     struct job_progress progress = {isatty(STDERR_FILENO) ? showing_tell_profiles : NULL, &told};
     struct job_summary summary = {0};
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
@@ -213,8 +213,8 @@ static void showing_analyse(const char *path, struct job_files *files, struct jo
     job_init(job, &summary, files->id, path, files->recorded_ranks);
 }
 
-static int showing_write_job(struct opening *opening, const struct job *job, struct job_tree *tree,
-                             const char *path)
+static int showing_write_job(struct showing_opening *opening, const struct job *job,
+                             struct job_tree *tree, const char *path)
 {
     const struct job_rank *first = job->summary.rank_count ? &job->summary.ranks[0] : NULL;
     if (!job->ranks)
@@ -227,7 +227,8 @@ static int showing_write_job(struct opening *opening, const struct job *job, str
 }
 
 /* Ranks are listed behind all that was given, so they are kept until then. */
-static void showing_keep_ranks(struct opening *opening, struct job_files *files, struct job *job)
+static void showing_keep_ranks(struct showing_opening *opening, struct job_files *files,
+                               struct job *job)
 {
     array_need_room(&opening->ranks, &opening->rank_list_room, opening->rank_list_count,
                     sizeof *opening->ranks);
@@ -235,7 +236,7 @@ static void showing_keep_ranks(struct opening *opening, struct job_files *files,
         (struct rank_list){*files, *job, opening->showing->count - 1};
 }
 
-static int showing_add_job(struct opening *opening, const char *path)
+static int showing_add_job(struct showing_opening *opening, const char *path)
 {
     struct showing *showing = opening->showing;
     const char *id = opening->options->id;
@@ -264,7 +265,7 @@ static int showing_add_job(struct opening *opening, const char *path)
     return status;
 }
 
-static const char *showing_name_rank(struct opening *opening, const struct rank_list *of,
+static const char *showing_name_rank(struct showing_opening *opening, const struct rank_list *of,
                                      const struct job_rank *rank)
 {
     struct strbuf name = STRBUF_INIT;
@@ -279,7 +280,7 @@ static const char *showing_name_rank(struct opening *opening, const struct rank_
     return showing_keep(opening->showing, strbuf_detach(&name));
 }
 
-static void showing_list_ranks(struct opening *opening, const struct rank_list *of)
+static void showing_list_ranks(struct showing_opening *opening, const struct rank_list *of)
 {
     struct showing *showing = opening->showing;
     for (size_t i = 0; i < of->job.summary.rank_count; i++) {
@@ -310,9 +311,9 @@ static bool showing_is_trace(const char *path)
     return count == (ssize_t)sizeof start && !memcmp(start, magic, sizeof magic);
 }
 
-static int showing_replay(struct opening *opening, struct trace *trace, const char *made)
+static int showing_replay(struct showing_opening *opening, struct trace *trace, const char *made)
 {
-    struct progress told = {.what = "replaying"};
+    struct showing_progress told = {.what = "replaying"};
     struct offline_options options = {.from = opening->options->from,
                                       .to = opening->options->to,
                                       .progress =
@@ -328,7 +329,7 @@ static int showing_replay(struct opening *opening, struct trace *trace, const ch
     return 0;
 }
 
-static int showing_add_trace(struct opening *opening, const char *path)
+static int showing_add_trace(struct showing_opening *opening, const char *path)
 {
     struct showing *showing = opening->showing;
     struct trace *trace;
@@ -364,7 +365,7 @@ static bool showing_is_directory(const char *path)
     return !stat(path, &of) && S_ISDIR(of.st_mode);
 }
 
-static int showing_add(struct opening *opening, const char *path)
+static int showing_add(struct showing_opening *opening, const char *path)
 {
     if (showing_is_directory(path))
         return showing_add_job(opening, path);
@@ -377,7 +378,7 @@ static int showing_add(struct opening *opening, const char *path)
 int showing_open(struct showing *showing, const struct showing_options *options,
                  const char *const *paths, size_t count)
 {
-    struct opening opening = {.showing = showing, .options = options};
+    struct showing_opening opening = {.showing = showing, .options = options};
     int status = 0;
     *showing = (struct showing){0};
     for (size_t i = 0; i < count; i++)

@@ -165,12 +165,12 @@ int human_parse_decimal(const char *text, const char **end, double *number)
     return 0;
 }
 
-struct unit {
+struct human_unit {
     const char *name;
     double factor;
 };
 
-static int human_parse_scaled(const char *text, const struct unit *units, uint64_t *out)
+static int human_parse_scaled(const char *text, const struct human_unit *units, uint64_t *out)
 {
     const char *end;
     double value;
@@ -192,7 +192,7 @@ static int human_parse_scaled(const char *text, const struct unit *units, uint64
 
 int human_parse_bytes(const char *text, uint64_t *bytes)
 {
-    static const struct unit units[] = {
+    static const struct human_unit units[] = {
         {"", 1},         {"B", 1},       {"K", 0x1p10},   {"KB", 0x1p10},  {"KiB", 0x1p10},
         {"M", 0x1p20},   {"MB", 0x1p20}, {"MiB", 0x1p20}, {"G", 0x1p30},   {"GB", 0x1p30},
         {"GiB", 0x1p30}, {"T", 0x1p40},  {"TB", 0x1p40},  {"TiB", 0x1p40}, {NULL, 0},
@@ -202,7 +202,7 @@ int human_parse_bytes(const char *text, uint64_t *bytes)
 
 int human_parse_duration(const char *text, uint64_t *ns)
 {
-    static const struct unit units[] = {
+    static const struct human_unit units[] = {
         {"", 1e9}, {"s", 1e9},  {"sec", 1e9},  {"ms", 1e6},  {"us", 1e3}, {"µs", 1e3},
         {"ns", 1}, {"m", 6e10}, {"min", 6e10}, {"h", 36e11}, {NULL, 0},
     };

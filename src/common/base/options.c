@@ -22,7 +22,7 @@ enum {
     HELP_INDENT = 26,
 };
 
-struct parser {
+struct options_parser {
     const struct options_command *command;
     struct option longs[2 * MAX_ENTRIES + 3];
     char names[MAX_ENTRIES][64]; /* "no-NAME" of switches */
@@ -40,13 +40,14 @@ static bool options_takes_value(const struct option_entry *entry)
     return options_is_option(entry) && entry->kind != OPTION_FLAG && entry->kind != OPTION_SWITCH;
 }
 
-static void options_add_long(struct parser *parser, const char *name, bool value, int code)
+static void options_add_long(struct options_parser *parser, const char *name, bool value, int code)
 {
     parser->longs[parser->long_count++] =
         (struct option){name, value ? required_argument : no_argument, NULL, code};
 }
 
-static void options_parser_init(struct parser *parser, const struct options_command *command)
+static void options_parser_init(struct options_parser *parser,
+                                const struct options_command *command)
 {
     memset(parser, 0, sizeof *parser);
     parser->command = command;
@@ -174,7 +175,7 @@ const char *options_nearest(const char *word, const char *const *candidates, siz
     return nearest;
 }
 
-static void options_complain_unknown_long(const struct parser *parser, const char *argument)
+static void options_complain_unknown_long(const struct options_parser *parser, const char *argument)
 {
     const char *candidates[2 * MAX_ENTRIES + 3];
     size_t count = 0, length = strcspn(argument, "=");
@@ -191,7 +192,7 @@ static void options_complain_unknown_long(const struct parser *parser, const cha
     free(word);
 }
 
-static bool options_is_exact_or_prefix(const struct parser *parser, const char *argument,
+static bool options_is_exact_or_prefix(const struct options_parser *parser, const char *argument,
                                        size_t *matches)
 {
     size_t length = strcspn(argument, "=");
@@ -206,7 +207,7 @@ static bool options_is_exact_or_prefix(const struct parser *parser, const char *
     return *matches == 1;
 }
 
-static void options_complain_unknown(const struct parser *parser, const char *argument)
+static void options_complain_unknown(const struct options_parser *parser, const char *argument)
 {
     size_t matches;
     if (strncmp(argument, "--", 2))
@@ -331,7 +332,8 @@ static void options_dump(const struct options_command *command)
 
 /* ---- Parsing ------------------------------------------------------------------------------- */
 
-static const struct option_entry *options_entry_of(const struct parser *parser, int code, bool *on)
+static const struct option_entry *options_entry_of(const struct options_parser *parser, int code,
+                                                   bool *on)
 {
     *on = true;
     if (code >= LETTER_BASE) {
@@ -425,7 +427,7 @@ static int options_take_defaults(const struct options_command *command, void *ta
     return error ? -2 : 0;
 }
 
-static int options_take(const struct parser *parser, int code, void *target)
+static int options_take(const struct options_parser *parser, int code, void *target)
 {
     bool on;
     const struct option_entry *entry = options_entry_of(parser, code, &on);
@@ -440,7 +442,7 @@ static int options_take(const struct parser *parser, int code, void *target)
 
 int options_parse(const struct options_command *command, int argc, char **argv, void *target)
 {
-    struct parser parser;
+    struct options_parser parser;
     options_parser_init(&parser, command);
     optind = 0; /* glibc: start afresh */
     opterr = 0;

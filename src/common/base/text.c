@@ -63,11 +63,11 @@ void text_add_safe_string(struct strbuf *out, const char *string)
     text_add_safe(out, string, strlen(string));
 }
 
-struct range {
+struct text_range {
     uint32_t first, last;
 };
 
-static bool text_in_ranges(uint32_t code_point, const struct range *ranges, size_t count)
+static bool text_in_ranges(uint32_t code_point, const struct text_range *ranges, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         if (code_point >= ranges[i].first && code_point <= ranges[i].last)
@@ -77,11 +77,11 @@ static bool text_in_ranges(uint32_t code_point, const struct range *ranges, size
 
 size_t text_char_width(uint32_t code_point)
 {
-    static const struct range zero[] = {
+    static const struct text_range zero[] = {
         {0x0300, 0x036f}, {0x0483, 0x0489}, {0x0591, 0x05bd}, {0x064b, 0x065f},   {0x200b, 0x200d},
         {0x20d0, 0x20f0}, {0xfe00, 0xfe0f}, {0xfe20, 0xfe2f}, {0xe0100, 0xe01ef},
     };
-    static const struct range wide[] = {
+    static const struct text_range wide[] = {
         {0x1100, 0x115f},   {0x2e80, 0x303e},   {0x3041, 0x33ff},   {0x3400, 0x4dbf},
         {0x4e00, 0x9fff},   {0xa000, 0xa4cf},   {0xac00, 0xd7a3},   {0xf900, 0xfaff},
         {0xfe30, 0xfe6f},   {0xff00, 0xff60},   {0xffe0, 0xffe6},   {0x1f300, 0x1f64f},

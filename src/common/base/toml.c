@@ -19,7 +19,7 @@ struct keys {
     size_t count;
 };
 
-struct parser {
+struct toml_parser {
     struct toml *toml;
     const char *text, *at, *end;
     unsigned line;
@@ -28,7 +28,7 @@ struct parser {
 
 /* ---- Errors -------------------------------------------------------------------------------- */
 
-__attribute__((format(printf, 2, 3))) static int toml_fail(struct parser *parser,
+__attribute__((format(printf, 2, 3))) static int toml_fail(struct toml_parser *parser,
                                                            const char *format, ...)
 {
     char sentence[200];
@@ -43,26 +43,26 @@ __attribute__((format(printf, 2, 3))) static int toml_fail(struct parser *parser
     return parser->error = -EINVAL;
 }
 
-static int toml_no_memory(struct parser *parser)
+static int toml_no_memory(struct toml_parser *parser)
 {
     return parser->error = parser->error ? parser->error : -ENOMEM;
 }
 
 /* ---- Blanks -------------------------------------------------------------------------------- */
 
-static int toml_peek(const struct parser *parser)
+static int toml_peek(const struct toml_parser *parser)
 {
     return parser->at < parser->end ? (unsigned char)*parser->at : -1;
 }
 
-static void toml_skip_blanks(struct parser *parser)
+static void toml_skip_blanks(struct toml_parser *parser)
 {
     while (toml_peek(parser) == ' ' || toml_peek(parser) == '\t')
         parser->at++;
 }
 
 /* A line's end: CR only before LF. */
-static bool toml_take_newline(struct parser *parser)
+static bool toml_take_newline(struct toml_parser *parser)
 {
     if (toml_peek(parser) == '\r' && parser->at + 1 < parser->end && parser->at[1] == '\n')
         parser->at++;
@@ -73,7 +73,7 @@ static bool toml_take_newline(struct parser *parser)
     return true;
 }
 
-static void toml_skip_comment(struct parser *parser)
+static void toml_skip_comment(struct toml_parser *parser)
 {
     if (toml_peek(parser) != '#')
         return;
@@ -89,7 +89,7 @@ static void toml_skip_comment(struct parser *parser)
 }
 
 /* Blanks, comments and line ends, inside arrays and between lines. */
-static void toml_skip_lines(struct parser *parser)
+static void toml_skip_lines(struct toml_parser *parser)
 {
     do {
         toml_skip_blanks(parser);
@@ -99,7 +99,7 @@ static void toml_skip_lines(struct parser *parser)
 
 /* ---- Strings ------------------------------------------------------------------------------- */
 
-static void toml_add_code_point(struct parser *parser, struct strbuf *out, uint32_t code)
+static void toml_add_code_point(struct toml_parser *parser, struct strbuf *out, uint32_t code)
 {
     if (!code || code > 0x10ffff || (code >= 0xd800 && code < 0xe000)) {
         toml_fail(parser, "\\u%04x is no character", (unsigned)code);
@@ -120,7 +120,7 @@ static void toml_add_code_point(struct parser *parser, struct strbuf *out, uint3
     }
 }
 
-static void toml_take_unicode(struct parser *parser, struct strbuf *out, int digits)
+static void toml_take_unicode(struct toml_parser *parser, struct strbuf *out, int digits)
 {
     uint32_t code = 0;
     for (int i = 0; i < digits; i++) {
@@ -135,7 +135,7 @@ static void toml_take_unicode(struct parser *parser, struct strbuf *out, int dig
     toml_add_code_point(parser, out, code);
 }
 
-static void toml_take_escape(struct parser *parser, struct strbuf *out)
+static void toml_take_escape(struct toml_parser *parser, struct strbuf *out)
 {
     static const char from[] = "btnfr\"\\", to[] = "\b\t\n\f\r\"\\";
     int byte = toml_peek(parser);
@@ -150,7 +150,7 @@ static void toml_take_escape(struct parser *parser, struct strbuf *out)
         toml_fail(parser, "unknown escape in a string; in 'single quotes' \\ stands for itself");
 }
 
-static void toml_take_character(struct parser *parser, struct strbuf *out)
+static void toml_take_character(struct toml_parser *parser, struct strbuf *out)
 {
     uint32_t code;
     size_t length = text_decode(parser->at, (size_t)(parser->end - parser->at), &code);
@@ -164,7 +164,7 @@ static void toml_take_character(struct parser *parser, struct strbuf *out)
 }
 
 /* NULL: an error. */
-static char *toml_take_string(struct parser *parser)
+static char *toml_take_string(struct toml_parser *parser)
 {
     struct strbuf out = STRBUF_INIT;
     char quote = *parser->at++;
@@ -200,7 +200,7 @@ static bool toml_is_bare(int byte)
     return byte > 0 && byte < 0x80 && (isalnum(byte) || byte == '_' || byte == '-');
 }
 
-static char *toml_take_simple_key(struct parser *parser)
+static char *toml_take_simple_key(struct toml_parser *parser)
 {
     if (toml_peek(parser) == '"' || toml_peek(parser) == '\'')
         return toml_take_string(parser);
@@ -220,7 +220,7 @@ static char *toml_take_simple_key(struct parser *parser)
 }
 
 /* Adds "a.b.'c'" to `keys`. */
-static void toml_take_keys(struct parser *parser, struct keys *keys)
+static void toml_take_keys(struct toml_parser *parser, struct keys *keys)
 {
     do {
         toml_skip_blanks(parser);
@@ -249,7 +249,7 @@ static bool toml_clashes(const struct toml_entry *entry, const struct keys *keys
     return true;
 }
 
-static struct toml_entry *toml_new_entry(struct parser *parser, const struct keys *keys)
+static struct toml_entry *toml_new_entry(struct toml_parser *parser, const struct keys *keys)
 {
     struct toml *toml = parser->toml;
     for (size_t i = 0; i < toml->count; i++)
@@ -278,7 +278,7 @@ static struct toml_entry *toml_new_entry(struct parser *parser, const struct key
 
 /* ---- Values -------------------------------------------------------------------------------- */
 
-static void toml_take_value(struct parser *parser, struct keys *keys);
+static void toml_take_value(struct toml_parser *parser, struct keys *keys);
 
 /* Digits with single underscores between them; appended to `out` without. */
 static bool toml_add_digits(const char **at, const char *end, struct strbuf *out)
@@ -321,7 +321,7 @@ static bool toml_is_number(const char *word, size_t length, struct strbuf *plain
     return at == end;
 }
 
-static void toml_set_number(struct parser *parser, struct toml_entry *entry, const char *plain,
+static void toml_set_number(struct toml_parser *parser, struct toml_entry *entry, const char *plain,
                             bool is_float)
 {
     char *end;
@@ -337,7 +337,7 @@ static void toml_set_number(struct parser *parser, struct toml_entry *entry, con
         toml_fail(parser, "the number is too large");
 }
 
-static void toml_take_word(struct parser *parser, struct keys *keys)
+static void toml_take_word(struct toml_parser *parser, struct keys *keys)
 {
     const char *begin = parser->at;
     while (toml_is_bare(toml_peek(parser)) || toml_peek(parser) == '+' ||
@@ -368,7 +368,7 @@ static void toml_take_word(struct parser *parser, struct keys *keys)
     strbuf_release(&plain);
 }
 
-static void toml_take_text(struct parser *parser, struct keys *keys)
+static void toml_take_text(struct toml_parser *parser, struct keys *keys)
 {
     const char *begin = parser->at;
     char *string = toml_take_string(parser);
@@ -383,7 +383,7 @@ static void toml_take_text(struct parser *parser, struct keys *keys)
     entry->length = (size_t)(parser->at - begin);
 }
 
-static void toml_take_array(struct parser *parser, struct keys *keys)
+static void toml_take_array(struct toml_parser *parser, struct keys *keys)
 {
     char number[24];
     if (keys->count == TOML_KEYS_MAX) {
@@ -409,7 +409,7 @@ static void toml_take_array(struct parser *parser, struct keys *keys)
         parser->at++;
 }
 
-static void toml_take_pair(struct parser *parser, struct keys *keys)
+static void toml_take_pair(struct toml_parser *parser, struct keys *keys)
 {
     size_t outer = keys->count;
     toml_take_keys(parser, keys);
@@ -423,7 +423,7 @@ static void toml_take_pair(struct parser *parser, struct keys *keys)
     toml_keys_release(keys, outer);
 }
 
-static void toml_take_inline_table(struct parser *parser, struct keys *keys)
+static void toml_take_inline_table(struct toml_parser *parser, struct keys *keys)
 {
     parser->at++;
     toml_skip_blanks(parser);
@@ -445,7 +445,7 @@ static void toml_take_inline_table(struct parser *parser, struct keys *keys)
         parser->at++;
 }
 
-static void toml_take_value(struct parser *parser, struct keys *keys)
+static void toml_take_value(struct toml_parser *parser, struct keys *keys)
 {
     switch (toml_peek(parser)) {
     case '"':
@@ -465,7 +465,7 @@ static void toml_take_value(struct parser *parser, struct keys *keys)
 
 /* ---- Lines --------------------------------------------------------------------------------- */
 
-static void toml_note_table(struct parser *parser, const struct keys *keys)
+static void toml_note_table(struct toml_parser *parser, const struct keys *keys)
 {
     struct toml *toml = parser->toml;
     struct strbuf name = STRBUF_INIT;
@@ -486,7 +486,7 @@ static void toml_note_table(struct parser *parser, const struct keys *keys)
     strbuf_release(&name);
 }
 
-static void toml_take_header(struct parser *parser, struct keys *table)
+static void toml_take_header(struct toml_parser *parser, struct keys *table)
 {
     toml_keys_release(table, 0);
     parser->at++;
@@ -503,7 +503,7 @@ static void toml_take_header(struct parser *parser, struct keys *table)
     }
 }
 
-static void toml_take_line(struct parser *parser, struct keys *table)
+static void toml_take_line(struct toml_parser *parser, struct keys *table)
 {
     if (toml_peek(parser) == '[')
         toml_take_header(parser, table);
@@ -515,7 +515,7 @@ static void toml_take_line(struct parser *parser, struct keys *table)
         toml_fail(parser, "something stands behind the value");
 }
 
-static void toml_check_text(struct parser *parser)
+static void toml_check_text(struct toml_parser *parser)
 {
     const char *at = parser->text;
     for (uint32_t code; at < parser->end && !parser->error;) {
@@ -532,7 +532,7 @@ int toml_parse(struct toml *toml, const char *text, size_t bytes)
 {
     struct keys table = {0};
     *toml = (struct toml){0};
-    struct parser parser = {toml, text, text, text + bytes, 1, 0};
+    struct toml_parser parser = {toml, text, text, text + bytes, 1, 0};
     if (bytes > TOML_BYTES_MAX)
         return toml_fail(&parser, "longer than 1 MiB");
     toml_check_text(&parser);

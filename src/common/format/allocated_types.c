@@ -8,30 +8,30 @@
 #include "format/names.h"
 #include "format/types.h"
 
-struct piece {
+struct allocated_types_piece {
     const char *at;
     size_t length;
 };
 
 /* ---- Pieces ---------------------------------------------------------------------------------- */
 
-static bool piece_is(struct piece piece, const char *text)
+static bool piece_is(struct allocated_types_piece piece, const char *text)
 {
     return piece.length == strlen(text) && !memcmp(piece.at, text, piece.length);
 }
 
-static bool piece_begins(struct piece piece, const char *text)
+static bool piece_begins(struct allocated_types_piece piece, const char *text)
 {
     return piece.length >= strlen(text) && !memcmp(piece.at, text, strlen(text));
 }
 
-static bool piece_ends(struct piece piece, const char *text)
+static bool piece_ends(struct allocated_types_piece piece, const char *text)
 {
     size_t length = strlen(text);
     return piece.length >= length && !memcmp(piece.at + piece.length - length, text, length);
 }
 
-static bool piece_is_any(struct piece piece, const char *const *texts)
+static bool piece_is_any(struct allocated_types_piece piece, const char *const *texts)
 {
     for (; *texts; texts++)
         if (piece_is(piece, *texts))
@@ -39,7 +39,7 @@ static bool piece_is_any(struct piece piece, const char *const *texts)
     return false;
 }
 
-static struct piece piece_trim(struct piece piece)
+static struct allocated_types_piece piece_trim(struct allocated_types_piece piece)
 {
     while (piece.length && piece.at[piece.length - 1] == ' ')
         piece.length--;
@@ -52,7 +52,7 @@ static struct piece piece_trim(struct piece piece)
 
 /* The index, from `at` on, where `stop` stands outside of all brackets, or a bracket closes that
  * was open before. The length of the piece if there is none. */
-static size_t piece_until(struct piece piece, size_t at, const char *stop)
+static size_t piece_until(struct allocated_types_piece piece, size_t at, const char *stop)
 {
     int depth = 0;
     for (; at < piece.length; at++) {
@@ -62,7 +62,7 @@ static size_t piece_until(struct piece piece, size_t at, const char *stop)
             at += skipped - 1;
             continue;
         }
-        if (!depth && piece_begins((struct piece){c, piece.length - at}, stop))
+        if (!depth && piece_begins((struct allocated_types_piece){c, piece.length - at}, stop))
             return at;
         if (strchr("<([{", *c))
             depth++;
@@ -73,11 +73,12 @@ static size_t piece_until(struct piece piece, size_t at, const char *stop)
 }
 
 /* "std::vector<int>::reserve" → "std::vector<int>" and "reserve". */
-static struct piece piece_split(struct piece *name)
+static struct allocated_types_piece piece_split(struct allocated_types_piece *name)
 {
-    struct piece scope = {name->at, 0};
+    struct allocated_types_piece scope = {name->at, 0};
     for (size_t at = 0, next; (next = piece_until(*name, at, "::")) < name->length;) {
-        if (piece_begins((struct piece){name->at + next, name->length - next}, "::"))
+        if (piece_begins((struct allocated_types_piece){name->at + next, name->length - next},
+                         "::"))
             scope.length = next;
         at = next + 1;
     }
@@ -90,43 +91,44 @@ static struct piece piece_split(struct piece *name)
 
 /* Cuts "vector<int, A>" to "vector" and returns the template argument with that number; empty: it
  * has none. */
-static struct piece piece_argument(struct piece *name, unsigned number)
+static struct allocated_types_piece piece_argument(struct allocated_types_piece *name,
+                                                   unsigned number)
 {
     size_t open = piece_until(*name, 0, "<");
-    struct piece argument = {name->at + open, 0};
+    struct allocated_types_piece argument = {name->at + open, 0};
     if (open >= name->length)
         return argument;
-    struct piece inside = {name->at + open + 1, name->length - open - 1};
+    struct allocated_types_piece inside = {name->at + open + 1, name->length - open - 1};
     size_t begin = 0, end = piece_until(inside, 0, ",");
     while (number-- && end < inside.length && inside.at[end] == ',') {
         begin = end + 1;
         end = piece_until(inside, begin, ",");
     }
     name->length = open;
-    return piece_trim((struct piece){inside.at + begin, end - begin});
+    return piece_trim((struct allocated_types_piece){inside.at + begin, end - begin});
 }
 
 /* std::__1::, std::__cxx11::, std::__ndk1:: are std::. */
-static struct piece piece_drop_std(struct piece name)
+static struct allocated_types_piece piece_drop_std(struct allocated_types_piece name)
 {
     static const char *const inner[] = {
         "std::__cxx11::", "std::__1::", "std::__detail::", "std::", "__gnu_cxx::", NULL};
     for (const char *const *at = inner; *at; at++)
         if (piece_begins(name, *at))
-            return (struct piece){name.at + strlen(*at), name.length - strlen(*at)};
-    return (struct piece){name.at, 0};
+            return (struct allocated_types_piece){name.at + strlen(*at), name.length - strlen(*at)};
+    return (struct allocated_types_piece){name.at, 0};
 }
 
 /* "allocate[abi:v160006]" → "allocate". */
-static struct piece piece_drop_tag(struct piece name)
+static struct allocated_types_piece piece_drop_tag(struct allocated_types_piece name)
 {
     const char *tag = memchr(name.at, '[', name.length);
-    return tag ? (struct piece){name.at, (size_t)(tag - name.at)} : name;
+    return tag ? (struct allocated_types_piece){name.at, (size_t)(tag - name.at)} : name;
 }
 
 /* ---- C++ ------------------------------------------------------------------------------------- */
 
-static bool allocated_type_take(struct strbuf *type, struct piece found)
+static bool allocated_type_take(struct strbuf *type, struct allocated_types_piece found)
 {
     if (!found.length)
         return false;
@@ -136,16 +138,18 @@ static bool allocated_type_take(struct strbuf *type, struct piece found)
 }
 
 /* "std::allocator<T>", "std::allocator<T> const&" → T */
-static struct piece allocated_type_of_allocator(struct piece allocator)
+static struct allocated_types_piece
+allocated_type_of_allocator(struct allocated_types_piece allocator)
 {
     static const char *const allocators[] = {"allocator", "__new_allocator", "new_allocator", NULL};
-    struct piece plain = piece_drop_std(allocator);
-    struct piece argument = piece_argument(&plain, 0);
-    return piece_is_any(plain, allocators) ? argument : (struct piece){allocator.at, 0};
+    struct allocated_types_piece plain = piece_drop_std(allocator);
+    struct allocated_types_piece argument = piece_argument(&plain, 0);
+    return piece_is_any(plain, allocators) ? argument
+                                           : (struct allocated_types_piece){allocator.at, 0};
 }
 
 /* Types without a constructor that could allocate. Not bool: vector<bool> allocates words. */
-static bool allocated_type_is_plain(struct piece type)
+static bool allocated_type_is_plain(struct allocated_types_piece type)
 {
     static const char *const plain[] = {"char",
                                         "signed char",
@@ -171,7 +175,7 @@ static bool allocated_type_is_plain(struct piece type)
 }
 
 /* Functions of std::vector<T>, T plain, that allocate elements and nothing else. */
-static bool allocated_type_is_grower(struct piece function)
+static bool allocated_type_is_grower(struct allocated_types_piece function)
 {
     static const char *const growers[] = {"_M_realloc_insert",
                                           "_M_realloc_append",
@@ -190,13 +194,13 @@ static bool allocated_type_is_grower(struct piece function)
 }
 
 /* Member functions of class templates that allocate in no other way. */
-static bool allocated_type_of_member(struct strbuf *type, struct piece class, struct piece function,
-                                     bool has_lines)
+static bool allocated_type_of_member(struct strbuf *type, struct allocated_types_piece class,
+                                     struct allocated_types_piece function, bool has_lines)
 {
     static const char *const allocators[] = {"allocator", "__new_allocator", "new_allocator", NULL};
     static const char *const traits[] = {"allocator_traits", "__alloc_traits", NULL};
-    struct piece name = class, whole = class;
-    struct piece first = piece_argument(&name, 0);
+    struct allocated_types_piece name = class, whole = class;
+    struct allocated_types_piece first = piece_argument(&name, 0);
     (void)piece_argument(&function, 0);
     function = piece_drop_tag(function);
     if (piece_is_any(name, allocators) && piece_is(function, "allocate"))
@@ -214,29 +218,30 @@ static bool allocated_type_of_member(struct strbuf *type, struct piece class, st
 
 /* make_unique<T>() and make_unique<T[]>(n). Allocations of T's constructor have the constructor on
  * their call path. */
-static bool allocated_type_of_maker(struct strbuf *type, struct piece function, bool has_lines)
+static bool allocated_type_of_maker(struct strbuf *type, struct allocated_types_piece function,
+                                    bool has_lines)
 {
     static const char *const makers[] = {"make_unique", "make_unique_for_overwrite", NULL};
-    struct piece made = piece_argument(&function, 0);
+    struct allocated_types_piece made = piece_argument(&function, 0);
     if (!has_lines || !piece_is_any(piece_drop_tag(function), makers))
         return false;
     const char *bounds = piece_ends(made, "]") ? memchr(made.at, '[', made.length) : NULL;
     if (bounds)
-        made = piece_trim((struct piece){made.at, (size_t)(bounds - made.at)});
+        made = piece_trim((struct allocated_types_piece){made.at, (size_t)(bounds - made.at)});
     return allocated_type_take(type, made);
 }
 
-static enum allocated_type allocated_type_of_cxx(struct strbuf *type, struct piece name,
-                                                 bool has_lines)
+static enum allocated_type allocated_type_of_cxx(struct strbuf *type,
+                                                 struct allocated_types_piece name, bool has_lines)
 {
     static const char *const handing_on[] = {"__libcpp_allocate", "__libcpp_operator_new",
                                              "__allocate", NULL};
-    struct piece plain = piece_drop_std(name), function = plain;
+    struct allocated_types_piece plain = piece_drop_std(name), function = plain;
     if (piece_begins(name, "operator new"))
         return ALLOCATED_BY_NEXT;
     if (!plain.length)
         return ALLOCATED_UNKNOWN;
-    struct piece class = piece_split(&function), bare = function;
+    struct allocated_types_piece class = piece_split(&function), bare = function;
     (void)piece_argument(&bare, 0);
     if (!class.length && piece_is_any(piece_drop_tag(bare), handing_on))
         return ALLOCATED_BY_NEXT;
@@ -248,12 +253,12 @@ static enum allocated_type allocated_type_of_cxx(struct strbuf *type, struct pie
 /* ---- Rust ------------------------------------------------------------------------------------ */
 
 /* Names of Rust's older mangling have the letter of a parameter where the argument should stand. */
-static bool allocated_type_is_parameter(struct piece type)
+static bool allocated_type_is_parameter(struct allocated_types_piece type)
 {
     return type.length == 1 && isupper((unsigned char)*type.at);
 }
 
-static bool allocated_type_hands_on(struct piece name)
+static bool allocated_type_hands_on(struct allocated_types_piece name)
 {
     static const char *const begins[] = {"alloc::alloc::",
                                          "<alloc::alloc::Global",
@@ -272,17 +277,17 @@ static bool allocated_type_hands_on(struct piece name)
 }
 
 /* Finds T in "<alloc::boxed::Box<T>>::new" and "<alloc::raw_vec::RawVec<T>>::grow_one". */
-static enum allocated_type allocated_type_of_rust(struct strbuf *type, struct piece name,
-                                                  bool has_lines)
+static enum allocated_type allocated_type_of_rust(struct strbuf *type,
+                                                  struct allocated_types_piece name, bool has_lines)
 {
     static const char *const holders[] = {"alloc::boxed::Box", "alloc::raw_vec::RawVec", NULL};
     if (allocated_type_hands_on(name))
         return ALLOCATED_BY_NEXT;
     if (!has_lines || !piece_begins(name, "<alloc::"))
         return ALLOCATED_UNKNOWN;
-    struct piece inside = {name.at + 1, name.length - 1};
+    struct allocated_types_piece inside = {name.at + 1, name.length - 1};
     inside.length = piece_until(inside, 0, " as ");
-    struct piece argument = piece_argument(&inside, 0);
+    struct allocated_types_piece argument = piece_argument(&inside, 0);
     if (!piece_is_any(inside, holders) || allocated_type_is_parameter(argument) ||
         !allocated_type_take(type, argument))
         return ALLOCATED_UNKNOWN;
@@ -293,10 +298,12 @@ static enum allocated_type allocated_type_of_rust(struct strbuf *type, struct pi
 
 /* Functions of the C library that copy a text. No variable's type tells it, because there is none
  * there. */
-static enum allocated_type allocated_type_of_c(struct strbuf *type, struct piece name)
+static enum allocated_type allocated_type_of_c(struct strbuf *type,
+                                               struct allocated_types_piece name)
 {
     static const char *const copies[] = {"strdup", "__strdup", "strndup", "__strndup", NULL};
-    bool found = piece_is_any(name, copies) && allocated_type_take(type, (struct piece){"char", 4});
+    bool found = piece_is_any(name, copies) &&
+                 allocated_type_take(type, (struct allocated_types_piece){"char", 4});
     return found ? ALLOCATED_FOUND : ALLOCATED_UNKNOWN;
 }
 
@@ -304,7 +311,7 @@ static enum allocated_type allocated_type_of_c(struct strbuf *type, struct piece
 
 enum allocated_type allocated_type(struct strbuf *type, const char *function, bool has_lines)
 {
-    struct piece name;
+    struct allocated_types_piece name;
     name.at = name_core(function, &name.length);
     enum allocated_type found = allocated_type_of_rust(type, name, has_lines);
     if (found == ALLOCATED_UNKNOWN)

@@ -14,7 +14,7 @@ enum {
 };
 
 /* Templates with defaults. `kept` arguments stay; $0 and $1 are the first two. */
-static const struct rule {
+static const struct types_rule {
     const char *name; /* behind std:: */
     unsigned kept;
     const char *defaults[DEFAULTS];
@@ -69,7 +69,7 @@ static const struct {
                   {"char32_t", "u32", false}};
 
 /* A part of a text that somebody else owns. */
-struct span {
+struct types_span {
     const char *data;
     size_t length;
 };
@@ -82,7 +82,7 @@ struct open {
     size_t count; /* of arguments, may be more than have a place */
 };
 
-struct writing {
+struct types_writing {
     struct strbuf *out;
     size_t begin; /* where our text begins in `out` */
     const char *at, *end;
@@ -95,18 +95,18 @@ static bool types_is_word(char c)
     return isalnum((unsigned char)c) || c == '_' || c == '$' || (c & 0x80);
 }
 
-static bool types_span_is(struct span span, const char *text)
+static bool types_span_is(struct types_span span, const char *text)
 {
     return span.length == strlen(text) && !memcmp(span.data, text, span.length);
 }
 
-static bool types_comes(const struct writing *w, const char *text)
+static bool types_comes(const struct types_writing *w, const char *text)
 {
     size_t length = strlen(text);
     return (size_t)(w->end - w->at) >= length && !memcmp(w->at, text, length);
 }
 
-static bool types_has_written(const struct writing *w, const char *text)
+static bool types_has_written(const struct types_writing *w, const char *text)
 {
     size_t length = strlen(text);
     return w->out->length - w->begin >= length &&
@@ -114,7 +114,7 @@ static bool types_has_written(const struct writing *w, const char *text)
 }
 
 /* The offset at which the qualified name at the end of `out` begins. */
-static size_t types_name_before(const struct writing *w)
+static size_t types_name_before(const struct types_writing *w)
 {
     size_t at = w->out->length;
     while (at > w->begin && (w->out->data[at - 1] == ':' || types_is_word(w->out->data[at - 1])))
@@ -144,40 +144,43 @@ size_t types_operator_length(const char *begin, const char *at, const char *end)
 
 /* ---- A template that closes ---- */
 
-static struct span types_argument(const struct writing *w, const struct open *open, size_t number)
+static struct types_span types_argument(const struct types_writing *w, const struct open *open,
+                                        size_t number)
 {
     size_t from = open->argument[number];
     size_t to =
         number + 1 < open->count ? open->argument[number + 1] - strlen(", ") : w->out->length;
     while (to > from && w->out->data[to - 1] == ' ')
         to--;
-    return (struct span){w->out->data + from, to - from};
+    return (struct types_span){w->out->data + from, to - from};
 }
 
-static bool types_is_default(struct span span, const char *pattern, const struct span *arguments)
+static bool types_is_default(struct types_span span, const char *pattern,
+                             const struct types_span *arguments)
 {
     for (; *pattern; pattern++) {
-        struct span part = {pattern, 1};
+        struct types_span part = {pattern, 1};
         if (*pattern == '$')
             part = arguments[*++pattern - '0'];
         if (span.length < part.length || memcmp(span.data, part.data, part.length) != 0)
             return false;
-        span = (struct span){span.data + part.length, span.length - part.length};
+        span = (struct types_span){span.data + part.length, span.length - part.length};
     }
     return span.length == 0;
 }
 
-static const struct rule *types_rule_of(struct span name)
+static const struct types_rule *types_rule_of(struct types_span name)
 {
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
         if (name.length > 5 && !memcmp(name.data, "std::", 5) &&
-            types_span_is((struct span){name.data + 5, name.length - 5}, rules[i].name))
+            types_span_is((struct types_span){name.data + 5, name.length - 5}, rules[i].name))
             return &rules[i];
     return NULL;
 }
 
 /* Adds "std::string" for std::basic_string<char>; nothing if the type has no alias. */
-static void types_add_alias(struct strbuf *out, const struct rule *rule, struct span character)
+static void types_add_alias(struct strbuf *out, const struct types_rule *rule,
+                            struct types_span character)
 {
     if (strncmp(rule->name, "basic_", 6) != 0)
         return;
@@ -190,13 +193,13 @@ static void types_add_alias(struct strbuf *out, const struct rule *rule, struct 
 
 /* Closes a template of `rules`: leaves out its default arguments, and uses its alias if it has
  * one. */
-static bool types_shorten(struct writing *w, const struct open *open)
+static bool types_shorten(struct types_writing *w, const struct open *open)
 {
-    struct span name = {w->out->data + open->name, open->argument[0] - 1 - open->name};
-    const struct rule *rule = open->count <= ARGUMENTS ? types_rule_of(name) : NULL;
+    struct types_span name = {w->out->data + open->name, open->argument[0] - 1 - open->name};
+    const struct types_rule *rule = open->count <= ARGUMENTS ? types_rule_of(name) : NULL;
     if (!rule || open->count < rule->kept)
         return false;
-    struct span arguments[ARGUMENTS] = {{0}};
+    struct types_span arguments[ARGUMENTS] = {{0}};
     for (size_t i = 0; i < open->count; i++)
         arguments[i] = types_argument(w, open, i);
     size_t left = open->count;
@@ -216,7 +219,7 @@ static bool types_shorten(struct writing *w, const struct open *open)
     return true;
 }
 
-static void types_close_template(struct writing *w)
+static void types_close_template(struct types_writing *w)
 {
     if (types_shorten(w, &w->open[--w->depth]))
         return;
@@ -229,7 +232,7 @@ static void types_close_template(struct writing *w)
 
 /* The length of a part of a name that its users do not write: a version of the library, or a tag of
  * its ABI. 0: there is none here. */
-static size_t types_unwritten_length(const struct writing *w)
+static size_t types_unwritten_length(const struct types_writing *w)
 {
     static const char *const versions[] = {"__cxx11::", "__1::", "_V2::"};
     if (types_comes(w, "[abi:cxx11]"))
@@ -241,7 +244,7 @@ static size_t types_unwritten_length(const struct writing *w)
     return 0;
 }
 
-static void types_open_bracket(struct writing *w)
+static void types_open_bracket(struct types_writing *w)
 {
     struct open *open = &w->open[w->depth++];
     open->name = types_name_before(w);
@@ -251,7 +254,7 @@ static void types_open_bracket(struct writing *w)
     open->count = 1;
 }
 
-static void types_add_comma(struct writing *w)
+static void types_add_comma(struct types_writing *w)
 {
     struct open *open = &w->open[w->depth - 1];
     for (w->at++; w->at < w->end && *w->at == ' ';)
@@ -262,7 +265,7 @@ static void types_add_comma(struct writing *w)
 }
 
 /* A ')' closes the '(' before it, and each '<' between them, which was no bracket. */
-static void types_close_bracket(struct writing *w, char bracket)
+static void types_close_bracket(struct types_writing *w, char bracket)
 {
     size_t depth = w->depth;
     while (depth && w->open[depth - 1].bracket != bracket)
@@ -271,7 +274,7 @@ static void types_close_bracket(struct writing *w, char bracket)
         w->depth = depth - 1;
 }
 
-static void types_add_next(struct writing *w)
+static void types_add_next(struct types_writing *w)
 {
     bool in_template = w->depth && w->open[w->depth - 1].bracket == '<';
     if (memchr("<([{", *w->at, 4))
@@ -288,7 +291,7 @@ static void types_add_next(struct writing *w)
 
 void types_add_plain(struct strbuf *out, const char *name, size_t length)
 {
-    struct writing w = {.out = out, .begin = out->length, .at = name, .end = name + length};
+    struct types_writing w = {.out = out, .begin = out->length, .at = name, .end = name + length};
     while (w.at < w.end && !(w.depth == DEEPEST && memchr("<([{", *w.at, 4))) {
         size_t symbols = types_operator_length(name, w.at, w.end);
         size_t unwritten = symbols ? 0 : types_unwritten_length(&w);

@@ -12,7 +12,7 @@
 
 enum { GZIP_WINDOW = 15 + 16, GZIP_LEVEL = 6, ZSTD_LEVEL = 3, OUT_BYTES = 64 << 10 };
 
-struct packer {
+struct gzip_packer {
     FILE *to;
     enum packing packing;
     z_stream gzip;
@@ -33,13 +33,14 @@ enum packing packing_of(const char *name)
                                              : PACKING_NONE;
 }
 
-static int packing_put(struct packer *packer, size_t bytes)
+static int packing_put(struct gzip_packer *packer, size_t bytes)
 {
     return fwrite(packer->out, 1, bytes, packer->to) == bytes ? 0 : -1; /* errno is its own */
 }
 
 /* zlib counts in 32 bits; stdio's pieces are far smaller. */
-static int packing_deflate_all(struct packer *packer, const char *bytes, size_t count, bool end)
+static int packing_deflate_all(struct gzip_packer *packer, const char *bytes, size_t count,
+                               bool end)
 {
     z_stream *stream = &packer->gzip;
     stream->next_in = (unsigned char *)bytes;
@@ -54,7 +55,8 @@ static int packing_deflate_all(struct packer *packer, const char *bytes, size_t 
     return 0;
 }
 
-static int packing_compress_all(struct packer *packer, const char *bytes, size_t count, bool end)
+static int packing_compress_all(struct gzip_packer *packer, const char *bytes, size_t count,
+                                bool end)
 {
     ZSTD_inBuffer in = {bytes, count, 0};
     size_t left;
@@ -71,7 +73,7 @@ static int packing_compress_all(struct packer *packer, const char *bytes, size_t
     return 0;
 }
 
-static int packing_pack(struct packer *packer, const char *bytes, size_t count, bool end)
+static int packing_pack(struct gzip_packer *packer, const char *bytes, size_t count, bool end)
 {
     return packer->packing == PACKING_GZIP ? packing_deflate_all(packer, bytes, count, end)
                                            : packing_compress_all(packer, bytes, count, end);
@@ -85,7 +87,7 @@ static ssize_t packing_write_piece(void *cookie, const char *bytes, size_t count
 
 static int packing_end_stream(void *cookie)
 {
-    struct packer *packer = cookie;
+    struct gzip_packer *packer = cookie;
     int error = packing_pack(packer, NULL, 0, true) ? errno : 0;
     if (packer->packing == PACKING_GZIP)
         deflateEnd(&packer->gzip);
@@ -95,7 +97,7 @@ static int packing_end_stream(void *cookie)
     return error ? -1 : 0;
 }
 
-static bool packing_begin(struct packer *packer)
+static bool packing_begin(struct gzip_packer *packer)
 {
     if (packer->packing == PACKING_GZIP)
         return deflateInit2(&packer->gzip, GZIP_LEVEL, Z_DEFLATED, GZIP_WINDOW, 8,
@@ -109,7 +111,7 @@ FILE *packing_open(FILE *to, enum packing packing)
 {
     static const cookie_io_functions_t functions = {.write = packing_write_piece,
                                                     .close = packing_end_stream};
-    struct packer *packer = calloc(1, sizeof *packer);
+    struct gzip_packer *packer = calloc(1, sizeof *packer);
     if (!packer)
         return NULL;
     packer->to = to;

@@ -169,13 +169,13 @@ void distributions_scale(struct distributions *distributions, unsigned shift)
 
 /* ---- Listing -------------------------------------------------------------------------------- */
 
-struct listing {
+struct distributions_listing {
     void (*visit)(void *context, const struct distribution_row *row);
     void *context;
     enum distribution_kind kind;
 };
 
-static void distributions_list(const struct listing *listing, uint64_t x, uint64_t y,
+static void distributions_list(const struct distributions_listing *listing, uint64_t x, uint64_t y,
                                struct distribution_bin bin)
 {
     struct distribution_row row = {listing->kind, x, y, bin.count, bin.bytes};
@@ -185,7 +185,7 @@ static void distributions_list(const struct listing *listing, uint64_t x, uint64
 }
 
 static void distributions_list_sizes(const struct distributions *distributions,
-                                     const struct listing *listing)
+                                     const struct distributions_listing *listing)
 {
     struct distribution_bin bins[FINE_SIZES];
 
@@ -194,7 +194,8 @@ static void distributions_list_sizes(const struct distributions *distributions,
         distributions_list(listing, distributions_fine_bound(i), 0, bins[i]);
 }
 
-static void distributions_list_tally(const struct tally *tally, const struct listing *listing)
+static void distributions_list_tally(const struct tally *tally,
+                                     const struct distributions_listing *listing)
 {
     struct tally_entry entries[DISTRIBUTION_COMMONEST];
     size_t count = tally_commonest(tally, entries, DISTRIBUTION_COMMONEST);
@@ -213,7 +214,7 @@ static unsigned distributions_lowest(uint64_t bits)
 }
 
 static void distributions_list_lifetimes(const struct distributions *distributions,
-                                         const struct listing *listing)
+                                         const struct distributions_listing *listing)
 {
     for (unsigned lifetime = 0; distributions->lives_used && lifetime < FINE_BINS; lifetime++) {
         struct distribution_bin bin = {0, 0};
@@ -237,7 +238,7 @@ static struct distribution_bin distributions_life_bin(const struct distributions
 }
 
 static void distributions_list_lives(const struct distributions *distributions,
-                                     const struct listing *listing)
+                                     const struct distributions_listing *listing)
 {
     for (unsigned lifetime = 0; lifetime < COARSE_BINS; lifetime++)
         for (uint64_t left = distributions->lives_used; left; left &= left - 1) {
@@ -265,7 +266,8 @@ distributions_column_bin(const struct distributions *distributions,
 /* A reading of /proc may have run ahead of the events, so that the timeline has halved its
  * resolution already and these columns have not. */
 static void distributions_list_columns(const struct distributions *distributions,
-                                       unsigned bucket_shift, const struct listing *listing)
+                                       unsigned bucket_shift,
+                                       const struct distributions_listing *listing)
 {
     unsigned shift = bucket_shift + DISTRIBUTIONS_COLUMN_SHIFT;
     unsigned behind = shift - distributions->shift;
@@ -287,7 +289,7 @@ static void distributions_list_columns(const struct distributions *distributions
 }
 
 static void distributions_list_reallocs(const struct distributions *distributions,
-                                        const struct listing *listing)
+                                        const struct distributions_listing *listing)
 {
     for (uint64_t left = distributions->reallocs_used; left; left &= left - 1) {
         unsigned from = distributions_lowest(left);
@@ -301,10 +303,10 @@ void distributions_visit(const struct distributions *distributions, unsigned buc
                          void (*visit)(void *context, const struct distribution_row *row),
                          void *context)
 {
-    struct listing listings[DISTRIBUTION_KINDS];
+    struct distributions_listing listings[DISTRIBUTION_KINDS];
 
     for (unsigned kind = 0; kind < DISTRIBUTION_KINDS; kind++)
-        listings[kind] = (struct listing){visit, context, kind};
+        listings[kind] = (struct distributions_listing){visit, context, kind};
     distributions_list_sizes(distributions, &listings[DISTRIBUTION_SIZE]);
     distributions_list_tally(&distributions->sizes, &listings[DISTRIBUTION_SIZE_EXACT]);
     distributions_list_lifetimes(distributions, &listings[DISTRIBUTION_LIFETIME]);

@@ -178,7 +178,7 @@ static uint32_t regions_context_within(struct regions *regions, uint32_t parent,
     return *slot - 1;
 }
 
-static void regions_push_frame(struct thread *thread, uint32_t region, uint64_t now_ticks)
+static void regions_push_frame(struct replay_thread *thread, uint32_t region, uint64_t now_ticks)
 {
     regions_make_room(&thread->frames, thread->frame_count, 1, &thread->frame_room,
                       sizeof *thread->frames);
@@ -201,7 +201,7 @@ static void regions_open(struct regions *regions, uint32_t number, uint64_t now_
     }
 }
 
-void regions_enter(struct regions *regions, const struct sites *sites, struct thread *thread,
+void regions_enter(struct regions *regions, const struct sites *sites, struct replay_thread *thread,
                    uint32_t name, uint64_t now_ticks, uint64_t live_bytes)
 {
     uint32_t region, context;
@@ -239,7 +239,7 @@ static void regions_close(struct regions *regions, uint32_t number)
 }
 
 /* Takes the innermost frame off. */
-static void regions_leave_one(struct regions *regions, struct thread *thread, bool ended,
+static void regions_leave_one(struct regions *regions, struct replay_thread *thread, bool ended,
                               uint64_t now_ticks)
 {
     struct region_frame *frame = &thread->frames[--thread->frame_count];
@@ -255,7 +255,7 @@ static void regions_leave_one(struct regions *regions, struct thread *thread, bo
     thread->context = frame->context;
 }
 
-static bool regions_is_open(const struct regions *regions, const struct thread *thread,
+static bool regions_is_open(const struct regions *regions, const struct replay_thread *thread,
                             uint32_t name, size_t *depth)
 {
     for (*depth = thread->frame_count; (*depth)-- > 0;)
@@ -264,7 +264,7 @@ static bool regions_is_open(const struct regions *regions, const struct thread *
     return false;
 }
 
-void regions_leave(struct regions *regions, struct thread *thread, uint32_t name,
+void regions_leave(struct regions *regions, struct replay_thread *thread, uint32_t name,
                    uint64_t now_ticks)
 {
     size_t depth;
@@ -277,7 +277,7 @@ void regions_leave(struct regions *regions, struct thread *thread, uint32_t name
         regions_leave_one(regions, thread, thread->frame_count == depth + 1, now_ticks);
 }
 
-void regions_thread_ends(struct regions *regions, struct thread *thread, uint64_t now_ticks)
+void regions_thread_ends(struct regions *regions, struct replay_thread *thread, uint64_t now_ticks)
 {
     while (thread->frame_count)
         regions_leave_one(regions, thread, false, now_ticks);
@@ -382,7 +382,7 @@ void regions_list(const struct regions *regions, const struct threads *threads, 
 {
     memcpy(at, regions->all, regions->count * sizeof *at);
     for (size_t i = 0; i < threads->count; i++) {
-        const struct thread *thread = &threads->all[i];
+        const struct replay_thread *thread = &threads->all[i];
         for (size_t k = 0; k < thread->frame_count; k++) {
             const struct region_frame *frame = &thread->frames[k];
             struct replay_region *region = &at[frame->region];

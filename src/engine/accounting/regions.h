@@ -80,13 +80,13 @@ void regions_release(struct regions *regions);
 size_t regions_memory_bytes(const struct regions *regions);
 
 /* `sites`: the replay's. The cuts keep the same figures as these (frees, times, samples). */
-void regions_enter(struct regions *regions, const struct sites *sites, struct thread *thread,
+void regions_enter(struct regions *regions, const struct sites *sites, struct replay_thread *thread,
                    uint32_t name, uint64_t now_ticks, uint64_t live_bytes);
 /* Leaves the innermost region of that name; name 0: the innermost of all. */
-void regions_leave(struct regions *regions, struct thread *thread, uint32_t name,
+void regions_leave(struct regions *regions, struct replay_thread *thread, uint32_t name,
                    uint64_t now_ticks);
 /* The thread has ended: leaves all regions that it is in. */
-void regions_thread_ends(struct regions *regions, struct thread *thread, uint64_t now_ticks);
+void regions_thread_ends(struct regions *regions, struct replay_thread *thread, uint64_t now_ticks);
 
 /* The label of (call path, context); the context is not REGIONS_OUTSIDE. */
 uint32_t regions_label(struct regions *regions, const struct sites *sites, uint32_t context,

@@ -16,7 +16,8 @@ static uint32_t threads_add(struct threads *threads, uint32_t tid, uint64_t tick
         threads->room = threads->room ? threads->room * 2 : 16;
         threads->all = arena_realloc(threads->all, threads->room * sizeof *threads->all);
     }
-    threads->all[threads->count] = (struct thread){.counts = {.tid = tid, .start_ticks = ticks}};
+    threads->all[threads->count] =
+        (struct replay_thread){.counts = {.tid = tid, .start_ticks = ticks}};
     return (uint32_t)threads->count++;
 }
 
@@ -33,7 +34,7 @@ uint32_t threads_add_stream(struct threads *threads, uint32_t tid, uint64_t tick
 
 void threads_announce(struct threads *threads, uint32_t stream, uint32_t tid, uint64_t ticks)
 {
-    struct thread *thread = threads_of_stream(threads, stream);
+    struct replay_thread *thread = threads_of_stream(threads, stream);
 
     if (thread->announced) {
         threads->streams[stream] = threads_add(threads, tid, ticks);
@@ -129,7 +130,7 @@ const uint8_t thread_counters[256] = {
     [WIRE_REALLOC_END] = offsetof(struct thread_counts, realloc_count),
 };
 
-struct thread *threads_find(const struct threads *threads, uint32_t tid)
+struct replay_thread *threads_find(const struct threads *threads, uint32_t tid)
 {
     for (size_t i = threads->count; i-- > 0;)
         if (threads->all[i].counts.tid == tid)
@@ -137,7 +138,7 @@ struct thread *threads_find(const struct threads *threads, uint32_t tid)
     return NULL;
 }
 
-void thread_stack(struct thread *thread, uint64_t deepest_bytes, uint64_t touched_bytes,
+void thread_stack(struct replay_thread *thread, uint64_t deepest_bytes, uint64_t touched_bytes,
                   uint32_t node)
 {
     struct thread_counts *counts = &thread->counts;
@@ -152,7 +153,7 @@ void thread_stack(struct thread *thread, uint64_t deepest_bytes, uint64_t touche
         counts->stack_touched_bytes = touched_bytes;
 }
 
-struct pending_realloc *thread_push_realloc(struct threads *threads, struct thread *thread)
+struct pending_realloc *thread_push_realloc(struct threads *threads, struct replay_thread *thread)
 {
     if (thread->pending_count == thread->pending_room) {
         size_t room = thread->pending_room ? thread->pending_room * 2 : 2;
@@ -164,7 +165,7 @@ struct pending_realloc *thread_push_realloc(struct threads *threads, struct thre
     return &thread->pending[thread->pending_count++];
 }
 
-static void threads_restart_thread(struct thread *thread, uint64_t now_ticks)
+static void threads_restart_thread(struct replay_thread *thread, uint64_t now_ticks)
 {
     struct thread_counts old = thread->counts, *counts = &thread->counts;
 

@@ -54,7 +54,7 @@ struct thread_counts {
 
 /* newest_address != 0  <=>  the block that lives there was born by this thread and nothing has been
  * born by this thread since. */
-struct thread {
+struct replay_thread {
     struct thread_counts counts;
     uint64_t newest_address;
     struct pending_realloc *pending; /* the innermost last */
@@ -76,7 +76,7 @@ struct thread {
 };
 
 struct threads {
-    struct thread *all;
+    struct replay_thread *all;
     size_t count, room;
     uint32_t *streams; /* the thread that each stream serves now */
     size_t stream_count, stream_room;
@@ -99,7 +99,8 @@ void threads_restart(struct threads *threads, uint64_t now_ticks);
 void threads_release(struct threads *threads);
 size_t threads_memory_bytes(const struct threads *threads);
 
-static inline struct thread *threads_of_stream(const struct threads *threads, uint32_t stream)
+static inline struct replay_thread *threads_of_stream(const struct threads *threads,
+                                                      uint32_t stream)
 {
     return &threads->all[threads->streams[stream]];
 }
@@ -108,7 +109,7 @@ static inline struct thread *threads_of_stream(const struct threads *threads, ui
 extern const uint8_t thread_counters[256];
 
 /* Counts one recorded allocation, which stands for `blocks` blocks of `bytes` bytes in all. */
-static inline void thread_born(struct thread *thread, unsigned kind, uint64_t blocks,
+static inline void thread_born(struct replay_thread *thread, unsigned kind, uint64_t blocks,
                                uint64_t bytes)
 {
     struct thread_counts *counts = &thread->counts;
@@ -120,13 +121,13 @@ static inline void thread_born(struct thread *thread, unsigned kind, uint64_t bl
 }
 
 /* A block that this thread allocated has ended. */
-static inline void thread_ended(struct thread *owner, uint64_t bytes)
+static inline void thread_ended(struct replay_thread *owner, uint64_t bytes)
 {
     owner->counts.live_bytes -= bytes;
 }
 
 /* At the end of a step in which the thread made a block: raises its high-water mark. */
-static inline void thread_crest(struct thread *thread, uint64_t now_ticks)
+static inline void thread_crest(struct replay_thread *thread, uint64_t now_ticks)
 {
     if (thread->counts.live_bytes > thread->counts.peak_bytes) {
         thread->counts.peak_bytes = thread->counts.live_bytes;
@@ -134,7 +135,7 @@ static inline void thread_crest(struct thread *thread, uint64_t now_ticks)
     }
 }
 
-static inline void thread_spends_on(struct thread *thread, enum spent_on what, uint32_t site)
+static inline void thread_spends_on(struct replay_thread *thread, enum spent_on what, uint32_t site)
 {
     thread->spent_on = what;
     thread->spent_site = site;
@@ -144,14 +145,14 @@ static inline void thread_spends_on(struct thread *thread, enum spent_on what, u
 struct thread_metrics threads_tell(const struct threads *threads, size_t index);
 
 /* The youngest thread with this id, or NULL. */
-struct thread *threads_find(const struct threads *threads, uint32_t tid);
+struct replay_thread *threads_find(const struct threads *threads, uint32_t tid);
 
 /* Notes a thread's stack; may be called any number of times, and the deepest counts. 0: not
  * known. */
-void thread_stack(struct thread *thread, uint64_t deepest_bytes, uint64_t touched_bytes,
+void thread_stack(struct replay_thread *thread, uint64_t deepest_bytes, uint64_t touched_bytes,
                   uint32_t node);
 
 /* Begins a realloc inside those that the thread is in already. */
-struct pending_realloc *thread_push_realloc(struct threads *threads, struct thread *thread);
+struct pending_realloc *thread_push_realloc(struct threads *threads, struct replay_thread *thread);
 
 #endif

@@ -27,7 +27,7 @@
 
 enum { RANKS = 256 };
 
-struct way {
+struct graph_dominate_way {
     struct graph *graph;
     const struct graph_holders *holders;
     struct graph_dominators *out;
@@ -51,13 +51,13 @@ static uint32_t *graph_dominate_array(size_t count)
 /* ---- Edges ----------------------------------------------------------------------------------- */
 
 /* The node that an edge of the graph points to. */
-static uint32_t graph_dominate_node(const struct way *way, uint32_t edge)
+static uint32_t graph_dominate_node(const struct graph_dominate_way *way, uint32_t edge)
 {
     return 1 + way->holders->count + graph_edge_block(edge);
 }
 
 /* Sorts the roots by holder, with a counting sort. */
-static int graph_dominate_sort_roots(struct way *way)
+static int graph_dominate_sort_roots(struct graph_dominate_way *way)
 {
     const struct graph_edges *roots = &way->graph->roots;
     uint32_t holders = way->holders->count;
@@ -75,7 +75,7 @@ static int graph_dominate_sort_roots(struct way *way)
     return 0;
 }
 
-static uint32_t graph_dominate_edge_of_root(const struct way *way, uint32_t number)
+static uint32_t graph_dominate_edge_of_root(const struct graph_dominate_way *way, uint32_t number)
 {
     uint32_t holders = way->holders->count;
     if (number < holders)
@@ -83,7 +83,7 @@ static uint32_t graph_dominate_edge_of_root(const struct way *way, uint32_t numb
     return number < holders + way->graph->range_count ? 1 + way->graph->count + number : GRAPH_NONE;
 }
 
-static uint32_t graph_dominate_edge_of_holder(const struct way *way, uint32_t holder,
+static uint32_t graph_dominate_edge_of_holder(const struct graph_dominate_way *way, uint32_t holder,
                                               uint32_t number)
 {
     uint32_t place = way->root_first[holder] + number;
@@ -91,7 +91,8 @@ static uint32_t graph_dominate_edge_of_holder(const struct way *way, uint32_t ho
 }
 
 /* The node that the edge of that number points to; GRAPH_NONE: the node has fewer edges. */
-static uint32_t graph_dominate_edge(const struct way *way, uint32_t node, uint32_t number)
+static uint32_t graph_dominate_edge(const struct graph_dominate_way *way, uint32_t node,
+                                    uint32_t number)
 {
     const struct graph *graph = way->graph;
     if (node == 0)
@@ -109,7 +110,7 @@ static uint32_t graph_dominate_edge(const struct way *way, uint32_t node, uint32
 
 /* ---- The search ------------------------------------------------------------------------------ */
 
-static void graph_dominate_begin_rank(struct way *way, uint32_t node)
+static void graph_dominate_begin_rank(struct graph_dominate_way *way, uint32_t node)
 {
     const struct graph_holders *holders = way->holders;
     bool is_first = node <= holders->count
@@ -122,7 +123,7 @@ static void graph_dominate_begin_rank(struct way *way, uint32_t node)
         way->starts[way->start_count++] = way->out->count;
 }
 
-static uint32_t graph_dominate_meet(struct way *way, uint32_t node, uint32_t from)
+static uint32_t graph_dominate_meet(struct graph_dominate_way *way, uint32_t node, uint32_t from)
 {
     uint32_t order = way->out->count++;
     way->out->nodes[order] = node;
@@ -131,7 +132,7 @@ static uint32_t graph_dominate_meet(struct way *way, uint32_t node, uint32_t fro
     return order;
 }
 
-static void graph_dominate_search(struct way *way)
+static void graph_dominate_search(struct graph_dominate_way *way)
 {
     uint32_t order = graph_dominate_meet(way, 0, 0);
     for (;;) {
@@ -149,7 +150,7 @@ static void graph_dominate_search(struct way *way)
 }
 
 /* Where the rank of an order begins. Ranks are few. */
-static uint32_t graph_dominate_rank_start(const struct way *way, uint32_t order)
+static uint32_t graph_dominate_rank_start(const struct graph_dominate_way *way, uint32_t order)
 {
     for (uint32_t i = way->start_count; i-- > 0;)
         if (way->starts[i] <= order)
@@ -158,16 +159,17 @@ static uint32_t graph_dominate_rank_start(const struct way *way, uint32_t order)
 }
 
 /* The root's edge to a range counts only if the search found the range by it. */
-static bool graph_dominate_counts(const struct way *way, uint32_t from, uint32_t to, uint32_t start)
+static bool graph_dominate_counts(const struct graph_dominate_way *way, uint32_t from, uint32_t to,
+                                  uint32_t start)
 {
     if (from == 0)
         return way->tree[to] == 0;
     return to >= start;
 }
 
-typedef void edge_visit(struct way *way, uint32_t from, uint32_t to);
+typedef void edge_visit(struct graph_dominate_way *way, uint32_t from, uint32_t to);
 
-static void graph_dominate_each_edge(struct way *way, edge_visit *visit)
+static void graph_dominate_each_edge(struct graph_dominate_way *way, edge_visit *visit)
 {
     const struct graph_dominators *out = way->out;
     for (uint32_t node = 0; node < out->node_count; node++) {
@@ -181,19 +183,19 @@ static void graph_dominate_each_edge(struct way *way, edge_visit *visit)
     }
 }
 
-static void graph_dominate_count(struct way *way, uint32_t from, uint32_t to)
+static void graph_dominate_count(struct graph_dominate_way *way, uint32_t from, uint32_t to)
 {
     (void)from;
     way->before_first[to]++;
 }
 
-static void graph_dominate_place(struct way *way, uint32_t from, uint32_t to)
+static void graph_dominate_place(struct graph_dominate_way *way, uint32_t from, uint32_t to)
 {
     way->before[--way->before_first[to]] = from;
 }
 
 /* Predecessors by order: counted, summed up, and filled in from behind. */
-static int graph_dominate_find_predecessors(struct way *way)
+static int graph_dominate_find_predecessors(struct graph_dominate_way *way)
 {
     uint32_t count = way->out->count;
     way->before_first = way->followed;
@@ -214,7 +216,7 @@ static int graph_dominate_find_predecessors(struct way *way)
  * first order above the linked part as its parent, and the least semidominator on the way in
  * `best`. On the way up each `tree` entry points to the order below, so that the way back needs no
  * stack. */
-static void graph_dominate_compress(struct way *way, uint32_t order)
+static void graph_dominate_compress(struct graph_dominate_way *way, uint32_t order)
 {
     uint32_t below = GRAPH_NONE, at = order;
     for (uint32_t above; (above = way->tree[at]) >= way->linked; at = above) {
@@ -231,7 +233,7 @@ static void graph_dominate_compress(struct way *way, uint32_t order)
 }
 
 /* Orders from `linked` on are linked. */
-static uint32_t graph_dominate_least(struct way *way, uint32_t order)
+static uint32_t graph_dominate_least(struct graph_dominate_way *way, uint32_t order)
 {
     if (order < way->linked)
         return order;
@@ -241,7 +243,7 @@ static uint32_t graph_dominate_least(struct way *way, uint32_t order)
 
 /* The predecessors of all later orders are not read again, so before_first[order + 1] is free: it
  * stores the order's parent in the search tree, before compression changes `tree`. */
-static void graph_dominate_find_semi(struct way *way, uint32_t order)
+static void graph_dominate_find_semi(struct graph_dominate_way *way, uint32_t order)
 {
     for (uint32_t at = way->before_first[order]; at < way->before_first[order + 1]; at++) {
         uint32_t least = way->semi[graph_dominate_least(way, way->before[at])];
@@ -252,7 +254,7 @@ static void graph_dominate_find_semi(struct way *way, uint32_t order)
     way->linked = order;
 }
 
-static void graph_dominate_solve(struct way *way)
+static void graph_dominate_solve(struct graph_dominate_way *way)
 {
     uint32_t *dominators = way->before_first, count = way->out->count;
     way->linked = count;
@@ -271,7 +273,7 @@ static void graph_dominate_solve(struct way *way)
 
 /* Allocates what the search needs. The other arrays are made when the number of reached nodes is
  * known. */
-static int graph_dominate_begin(struct way *way)
+static int graph_dominate_begin(struct graph_dominate_way *way)
 {
     struct graph_dominators *out = way->out;
     size_t count = out->node_count;
@@ -293,7 +295,7 @@ static void graph_dominate_drop(uint32_t **array)
 
 /* After the search: frees what can be computed again (nodes from orders, edges from
  * predecessors). */
-static int graph_dominate_turn(struct way *way)
+static int graph_dominate_turn(struct graph_dominate_way *way)
 {
     graph_dominate_drop(&way->out->nodes);
     int error = graph_dominate_find_predecessors(way);
@@ -318,7 +320,7 @@ static int graph_dominate_number(struct graph_dominators *out)
     return 0;
 }
 
-static void graph_dominate_release(struct way *way)
+static void graph_dominate_release(struct graph_dominate_way *way)
 {
     uint32_t **const arrays[] = {&way->root_first, &way->root_to, &way->tree,  &way->followed,
                                  &way->best,       &way->semi,    &way->before};
@@ -326,7 +328,7 @@ static void graph_dominate_release(struct way *way)
         graph_dominate_drop(arrays[i]);
 }
 
-static int graph_dominate_run(struct way *way)
+static int graph_dominate_run(struct graph_dominate_way *way)
 {
     int error = graph_dominate_begin(way);
     if (error)
@@ -346,7 +348,7 @@ static int graph_dominate_run(struct way *way)
 int graph_dominate(struct graph *graph, const struct graph_holders *holders,
                    struct graph_dominators *out)
 {
-    struct way way = {.graph = graph, .holders = holders, .out = out};
+    struct graph_dominate_way way = {.graph = graph, .holders = holders, .out = out};
     uint64_t nodes = 1 + (uint64_t)holders->count + graph->count + graph->range_count;
     uint64_t edges = graph->roots.count + graph->edges.count + graph->range_edges.count + nodes;
     *out = (struct graph_dominators){.holder_count = holders->count, .node_count = (uint32_t)nodes};

@@ -10,7 +10,7 @@
 #include "base/array.h"
 #include "graph/graph_edges.h"
 
-struct search {
+struct graph_reach_search {
     const struct graph *graph;
     struct graph_reach *reach;
     uint32_t *stack;
@@ -18,7 +18,7 @@ struct search {
     bool no_memory;
 };
 
-static inline void graph_reach_push(struct search *search, uint32_t block)
+static inline void graph_reach_push(struct graph_reach_search *search, uint32_t block)
 {
     if (search->depth == search->room &&
         !array_make_room(&search->stack, &search->room, search->depth, sizeof *search->stack))
@@ -30,7 +30,7 @@ static inline void graph_reach_push(struct search *search, uint32_t block)
 /* ---- From the roots -------------------------------------------------------------------------- */
 
 /* Follows an edge from a block of the class `from`. */
-static void graph_reach_follow(struct search *search, uint32_t edge, uint8_t from)
+static void graph_reach_follow(struct graph_reach_search *search, uint32_t edge, uint8_t from)
 {
     uint32_t block = graph_edge_block(edge);
     uint8_t class =
@@ -41,7 +41,7 @@ static void graph_reach_follow(struct search *search, uint32_t edge, uint8_t fro
     graph_reach_push(search, block);
 }
 
-static void graph_reach_from_roots(struct search *search)
+static void graph_reach_from_roots(struct graph_reach_search *search)
 {
     const struct graph *graph = search->graph;
     for (size_t i = 0; i < graph_edges_root_count(graph); i++)
@@ -58,7 +58,7 @@ static void graph_reach_from_roots(struct search *search)
 /* ---- Islands --------------------------------------------------------------------------------- */
 
 /* Among lost blocks start and interior pointers make no difference. */
-static void graph_reach_take_in(struct search *search, uint32_t head, uint32_t block)
+static void graph_reach_take_in(struct graph_reach_search *search, uint32_t head, uint32_t block)
 {
     struct graph_reach *reach = search->reach;
     if (block == head || block >= search->graph->count || reach->classes[block] != GRAPH_LOST)
@@ -68,7 +68,7 @@ static void graph_reach_take_in(struct search *search, uint32_t head, uint32_t b
     graph_reach_push(search, block);
 }
 
-static void graph_reach_from_head(struct search *search, uint32_t head)
+static void graph_reach_from_head(struct graph_reach_search *search, uint32_t head)
 {
     const struct graph *graph = search->graph;
     graph_reach_push(search, head);
@@ -79,7 +79,7 @@ static void graph_reach_from_head(struct search *search, uint32_t head)
     }
 }
 
-static void graph_reach_find_islands(struct search *search)
+static void graph_reach_find_islands(struct graph_reach_search *search)
 {
     for (uint32_t i = 0; i < search->graph->count; i++)
         if (search->reach->classes[i] == GRAPH_LOST)
@@ -108,7 +108,7 @@ static void graph_reach_settle_heads(struct graph_reach *reach, uint32_t count)
 }
 
 /* Meanwhile heads[] of a head is the index of its island. */
-static int graph_reach_list_islands(const struct search *search)
+static int graph_reach_list_islands(const struct graph_reach_search *search)
 {
     struct graph_reach *reach = search->reach;
     reach->islands = calloc(reach->counts[GRAPH_LOST] + 1, sizeof *reach->islands);
@@ -138,7 +138,7 @@ static void graph_reach_sum(const struct graph *graph, struct graph_reach *reach
     }
 }
 
-static int graph_reach_search(struct search *search)
+static int graph_reach_search(struct graph_reach_search *search)
 {
     graph_reach_from_roots(search);
     graph_reach_find_islands(search);
@@ -152,7 +152,7 @@ static int graph_reach_search(struct search *search)
 int graph_reach(struct graph *graph, struct graph_reach *reach)
 {
     size_t count = graph->count + 1;
-    struct search search = {.graph = graph, .reach = reach};
+    struct graph_reach_search search = {.graph = graph, .reach = reach};
     *reach = (struct graph_reach){.classes = calloc(count, sizeof *reach->classes),
                                   .heads = calloc(count, sizeof *reach->heads)};
     graph_edges_finish(graph);

@@ -8,7 +8,7 @@
 #include "base/map.h"
 #include "graph/holder_tree.h"
 
-struct walk {
+struct holder_paths_walk {
     const struct graph *graph;
     const struct graph_dominators *dominators;
     const struct holder_names *names;
@@ -21,7 +21,7 @@ struct walk {
     struct map by_path;
 };
 
-static uint32_t holder_paths_row(struct walk *walk, uint32_t path)
+static uint32_t holder_paths_row(struct holder_paths_walk *walk, uint32_t path)
 {
     uint64_t hash = hash_u64(path);
     uint32_t row;
@@ -36,14 +36,14 @@ static uint32_t holder_paths_row(struct walk *walk, uint32_t path)
 }
 
 /* The block of an order; GRAPH_NONE: the order is no block's. */
-static uint32_t holder_paths_block(const struct walk *walk, uint32_t order)
+static uint32_t holder_paths_block(const struct holder_paths_walk *walk, uint32_t order)
 {
     uint32_t node = walk->dominators->nodes[order], holders = walk->dominators->holder_count;
     return node > holders && node - 1 - holders < walk->graph->count ? node - 1 - holders
                                                                      : GRAPH_NONE;
 }
 
-static bool holder_paths_take_block(struct walk *walk, uint32_t order)
+static bool holder_paths_take_block(struct holder_paths_walk *walk, uint32_t order)
 {
     uint32_t block = holder_paths_block(walk, order);
     walk->rows[order] = GRAPH_NONE;
@@ -58,7 +58,7 @@ static bool holder_paths_take_block(struct walk *walk, uint32_t order)
     return true;
 }
 
-static void holder_paths_link(struct walk *walk)
+static void holder_paths_link(struct holder_paths_walk *walk)
 {
     const struct graph_dominators *dominators = walk->dominators;
     for (uint32_t order = dominators->count; order-- > 1;) {
@@ -69,7 +69,7 @@ static void holder_paths_link(struct walk *walk)
 }
 
 /* Subtracts the sum so far (modulo 2^64); leaving the block adds the sum of then. */
-static void holder_paths_enter(struct walk *walk, uint32_t order)
+static void holder_paths_enter(struct holder_paths_walk *walk, uint32_t order)
 {
     uint32_t row = walk->rows[order];
     if (row == GRAPH_NONE)
@@ -82,7 +82,7 @@ static void holder_paths_enter(struct walk *walk, uint32_t order)
     walk->count++;
 }
 
-static void holder_paths_leave(struct walk *walk, uint32_t order)
+static void holder_paths_leave(struct holder_paths_walk *walk, uint32_t order)
 {
     uint32_t row = walk->rows[order];
     if (row == GRAPH_NONE || --walk->open[row])
@@ -91,7 +91,7 @@ static void holder_paths_leave(struct walk *walk, uint32_t order)
     walk->paths[row].retained_count += walk->count;
 }
 
-static void holder_paths_go(struct walk *walk)
+static void holder_paths_go(struct holder_paths_walk *walk)
 {
     uint32_t order = 0;
     for (;;) {
@@ -120,7 +120,7 @@ static int holder_paths_compare(const void *left, const void *right)
     return (a->path > b->path) - (a->path < b->path);
 }
 
-static int holder_paths_run(struct walk *walk)
+static int holder_paths_run(struct holder_paths_walk *walk)
 {
     size_t count = walk->dominators->count;
     walk->rows = calloc(count + 1, sizeof *walk->rows);
@@ -144,7 +144,7 @@ static int holder_paths_run(struct walk *walk)
 int holder_paths_make(struct holder_path **out, size_t *count, const struct graph *graph,
                       const struct graph_dominators *dominators, const struct holder_names *names)
 {
-    struct walk walk = {.graph = graph, .dominators = dominators, .names = names};
+    struct holder_paths_walk walk = {.graph = graph, .dominators = dominators, .names = names};
     int error = holder_paths_run(&walk);
     free(walk.rows);
     free(walk.first);

@@ -12,7 +12,7 @@
 /* Deeper groups, and those beyond MOST_GROUPS, are one HOLDER_REST with all that is below them. */
 enum { MOST_DEPTH = 24, MOST_GROUPS = 1 << 20 };
 
-struct making {
+struct holder_tree_making {
     struct holder_tree *tree;
     const struct graph *graph;
     const struct graph_dominators *dominators;
@@ -36,7 +36,7 @@ static bool holder_tree_equal(const struct holder_group *group, const struct hol
     return group->parent == key->parent && group->key == key->key && group->kind == key->kind;
 }
 
-static uint32_t holder_tree_find(struct making *making, const struct holder_group *key,
+static uint32_t holder_tree_find(struct holder_tree_making *making, const struct holder_group *key,
                                  uint64_t hash)
 {
     const struct holder_group *groups = making->tree->groups;
@@ -49,7 +49,7 @@ static uint32_t holder_tree_find(struct making *making, const struct holder_grou
     return GRAPH_NONE;
 }
 
-static uint32_t holder_tree_add(struct making *making, const struct holder_group *key)
+static uint32_t holder_tree_add(struct holder_tree_making *making, const struct holder_group *key)
 {
     struct holder_tree *tree = making->tree;
     uint64_t hash = holder_tree_hash(key);
@@ -67,8 +67,8 @@ static uint32_t holder_tree_add(struct making *making, const struct holder_group
 
 /* The group of that name at or above `parent`; if there is none, the one right below it, made if
  * needed. */
-static uint32_t holder_tree_below(struct making *making, uint32_t parent, enum holder_kind kind,
-                                  uint32_t name)
+static uint32_t holder_tree_below(struct holder_tree_making *making, uint32_t parent,
+                                  enum holder_kind kind, uint32_t name)
 {
     const struct holder_group *groups = making->tree->groups;
     struct holder_group key = {.parent = parent, .key = name, .kind = (uint8_t)kind};
@@ -87,14 +87,14 @@ static uint32_t holder_tree_below(struct making *making, uint32_t parent, enum h
 
 /* The parent of a node that the root dominates and that is no holder. A range that nothing points
  * to has no parent. */
-static uint32_t holder_tree_top_of(struct making *making, bool is_range)
+static uint32_t holder_tree_top_of(struct holder_tree_making *making, bool is_range)
 {
     if (is_range && making->first == GRAPH_NONE)
         return GRAPH_NONE;
     return holder_tree_below(making, GRAPH_NONE, HOLDER_SEVERAL, making->first);
 }
 
-static uint32_t holder_tree_group_of(struct making *making, uint32_t order)
+static uint32_t holder_tree_group_of(struct holder_tree_making *making, uint32_t order)
 {
     const struct graph_dominators *dominators = making->dominators;
     uint32_t node = dominators->nodes[order], above = dominators->dominators[order];
@@ -117,7 +117,7 @@ static uint32_t holder_tree_group_of(struct making *making, uint32_t order)
                              making->names->path(making->names->context, block));
 }
 
-static void holder_tree_count(struct making *making, uint32_t order, uint32_t group)
+static void holder_tree_count(struct holder_tree_making *making, uint32_t order, uint32_t group)
 {
     uint32_t block = making->dominators->nodes[order] - 1 - making->dominators->holder_count;
     making->of_orders[order] = group;
@@ -144,11 +144,11 @@ static void holder_tree_retain(struct holder_tree *tree)
 int holder_tree_make(struct holder_tree *tree, const struct graph *graph,
                      const struct graph_dominators *dominators, const struct holder_names *names)
 {
-    struct making making = {.tree = tree,
-                            .graph = graph,
-                            .dominators = dominators,
-                            .names = names,
-                            .first = GRAPH_NONE};
+    struct holder_tree_making making = {.tree = tree,
+                                        .graph = graph,
+                                        .dominators = dominators,
+                                        .names = names,
+                                        .first = GRAPH_NONE};
     *tree = (struct holder_tree){0};
     making.of_orders = calloc(dominators->count + 1, sizeof *making.of_orders);
     making.no_memory = !making.of_orders;

@@ -37,7 +37,7 @@ static struct quiet levels_quiet_with_mapped(struct quiet quiet, const struct in
  * quiet ranges, so that each step comes here. */
 static void levels_watch(struct replay *replay)
 {
-    struct thread *thread = replay->running;
+    struct replay_thread *thread = replay->running;
 
     if (replay->regions.open_count)
         regions_see_level(&replay->regions, replay->live_bytes, replay->last_ticks);

@@ -107,7 +107,8 @@ static inline void life_take_time(struct replay *replay, uint64_t ticks)
 
 /* ---- Lives --------------------------------------------------------------------------------- */
 
-static inline uint32_t life_thread_number(const struct replay *replay, const struct thread *thread)
+static inline uint32_t life_thread_number(const struct replay *replay,
+                                          const struct replay_thread *thread)
 {
     return (uint32_t)(thread - replay->threads.all);
 }
@@ -118,7 +119,8 @@ static inline uint64_t life_lifetime_of(const struct live_block *block, uint64_t
 }
 
 /* The thread that allocated the block; NULL: not known. */
-static inline struct thread *life_owner_of(struct replay *replay, const struct live_block *block)
+static inline struct replay_thread *life_owner_of(struct replay *replay,
+                                                  const struct live_block *block)
 {
     uint32_t owner = live_block_owner(block) & replay->owner_mask;
 
@@ -128,8 +130,8 @@ static inline struct thread *life_owner_of(struct replay *replay, const struct l
 }
 
 /* Ends the life of a block that has been taken out of the live table, or never was in it. */
-EVENT void life_end_of(struct replay *replay, struct thread *owner, const struct live_block *block,
-                       uint64_t ticks, enum mode mode)
+EVENT void life_end_of(struct replay *replay, struct replay_thread *owner,
+                       const struct live_block *block, uint64_t ticks, enum mode mode)
 {
     struct interval *bucket = timeline_current(&replay->timeline);
     struct weight weight = replay_state_weigh_block(replay, block, mode);
@@ -157,8 +159,8 @@ EVENT void life_end(struct replay *replay, const struct live_block *block, uint6
     life_end_of(replay, life_owner_of(replay, block), block, ticks, mode);
 }
 
-EVENT void life_add_exchange(struct replay *replay, struct thread *owner, struct weight weight,
-                             enum mode mode)
+EVENT void life_add_exchange(struct replay *replay, struct replay_thread *owner,
+                             struct weight weight, enum mode mode)
 {
     owner->counts.freed_elsewhere_count +=
         replay_state_whole_blocks(weight, &owner->elsewhere_rest, mode);
@@ -167,11 +169,11 @@ EVENT void life_add_exchange(struct replay *replay, struct thread *owner, struct
                   life_thread_number(replay, replay->running), weight.count, weight.bytes);
 }
 
-EVENT void life_credit_free(struct replay *replay, struct thread *owner,
+EVENT void life_credit_free(struct replay *replay, struct replay_thread *owner,
                             const struct live_block *block, enum mode mode)
 {
     struct weight weight = replay_state_weigh_block(replay, block, mode);
-    struct thread *thread = replay->running;
+    struct replay_thread *thread = replay->running;
 
     thread->counts.free_count += replay_state_whole_blocks(weight, &thread->free_rest, mode);
     thread->counts.free_bytes += weight.bytes;
@@ -180,7 +182,8 @@ EVENT void life_credit_free(struct replay *replay, struct thread *owner,
 }
 
 /* The block is not the newest one of its owner any more. True if it was. */
-static inline bool life_forget_newest_of(struct thread *owner, const struct live_block *block)
+static inline bool life_forget_newest_of(struct replay_thread *owner,
+                                         const struct live_block *block)
 {
     if (!owner || owner->newest_address != block->address)
         return false;
@@ -318,7 +321,7 @@ EVENT uint32_t life_begin(struct replay *replay, const struct wire_record *recor
 {
     uint64_t size = life_counted_size(record);
     uint32_t label = life_label_here(replay, site);
-    struct thread *thread = replay->running;
+    struct replay_thread *thread = replay->running;
     struct interval *bucket = timeline_current(&replay->timeline);
     struct live_block block = {
         .address = life_address_of(record),

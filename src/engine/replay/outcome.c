@@ -301,7 +301,7 @@ static void outcome_count_of_program(const struct replay *replay, struct replay_
 
 bool replay_counters(const struct replay *replay, uint32_t tid, struct replay_counters *out)
 {
-    const struct thread *thread = tid ? threads_find(&replay->threads, tid) : NULL;
+    const struct replay_thread *thread = tid ? threads_find(&replay->threads, tid) : NULL;
 
     if (!tid)
         outcome_count_of_program(replay, out);
@@ -321,7 +321,7 @@ bool replay_counters(const struct replay *replay, uint32_t tid, struct replay_co
 
 void replay_watch_peak(struct replay *replay, uint32_t tid)
 {
-    struct thread *thread = tid ? threads_find(&replay->threads, tid) : NULL;
+    struct replay_thread *thread = tid ? threads_find(&replay->threads, tid) : NULL;
 
     replay->is_watched = true;
     life_listen_to_levels(replay);

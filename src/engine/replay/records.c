@@ -70,7 +70,7 @@ static void records_credit_freeing_path(struct replay *replay, const struct wire
                                         const struct live_block *block)
 {
     uint32_t site = steps_site_of(replay, record);
-    const struct thread *owner = life_owner_of(replay, block);
+    const struct replay_thread *owner = life_owner_of(replay, block);
     struct weight weight = replay_state_weigh_block(replay, block, replay_state_mode_of(replay));
 
     uint64_t lifetimes = replay_state_lifetimes_of(weight, life_lifetime_of(block, record->ticks),
@@ -144,7 +144,7 @@ static bool records_still_newest(struct replay *replay, const struct pending_rea
 static struct pending_realloc records_pop_realloc(struct replay *replay,
                                                   const struct wire_record *record)
 {
-    struct thread *thread = replay->running;
+    struct replay_thread *thread = replay->running;
 
     if (!thread->pending_count)
         return (struct pending_realloc){.old = REALLOC_OLD_UNKNOWN,
@@ -345,7 +345,7 @@ static void records_spend(struct replay *replay, uint32_t label, bool freed, uin
  * malformed. */
 static void records_on_spent(struct replay *replay, const struct wire_record *record)
 {
-    struct thread *thread = replay->running;
+    struct replay_thread *thread = replay->running;
     bool freed = thread->spent_on == SPENT_ON_FREE;
     uint64_t ticks = life_address_of(record);
 
@@ -372,7 +372,7 @@ static void records_on_stack(struct replay *replay, const struct wire_record *re
 /* The thread that a record of stacks is about; UINT32_MAX: it is not known. */
 static uint32_t records_thread_with(const struct replay *replay, uint32_t tid)
 {
-    const struct thread *thread = replay->running;
+    const struct replay_thread *thread = replay->running;
 
     if (thread->counts.tid != tid)
         thread = threads_find(&replay->threads, tid);

@@ -127,7 +127,7 @@ void replay_memory_sample(struct replay *replay, uint64_t ticks, uint64_t physic
 
 void replay_thread_named(struct replay *replay, uint32_t tid, const char *name)
 {
-    struct thread *thread = threads_find(&replay->threads, tid);
+    struct replay_thread *thread = threads_find(&replay->threads, tid);
 
     if (thread)
         snprintf(thread->counts.name, sizeof thread->counts.name, "%s", name);
@@ -136,7 +136,7 @@ void replay_thread_named(struct replay *replay, uint32_t tid, const char *name)
 void replay_thread_stack(struct replay *replay, uint32_t tid, uint64_t deepest_bytes,
                          uint64_t touched_bytes, uint32_t node)
 {
-    struct thread *thread = threads_find(&replay->threads, tid);
+    struct replay_thread *thread = threads_find(&replay->threads, tid);
 
     if (thread)
         thread_stack(thread, deepest_bytes, touched_bytes, node);

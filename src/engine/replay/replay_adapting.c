@@ -12,7 +12,7 @@ static void replay_adapting_mark(const struct replay *replay, struct live_block 
     live_block_set_owner(block, owner < replay->owner_mask ? owner : replay->owner_mask);
 }
 
-static void replay_adapting_mark_pending(const struct replay *replay, struct thread *thread)
+static void replay_adapting_mark_pending(const struct replay *replay, struct replay_thread *thread)
 {
     for (size_t i = 0; i < thread->pending_count; i++) {
         thread->pending[i].newest = false; /* not known of a sample */

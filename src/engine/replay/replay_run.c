@@ -20,21 +20,21 @@ enum { RECORD_LEAST = 16, RECORD_MOST = 32 }; /* bytes: wire_record_bytes() */
 
 /* A record; or, where `at` is NULL, the beginning of a run of the stream `clue.number`. NO_STREAM:
  * the run ended with a part of a record. */
-struct step {
+struct replay_run_step {
     const unsigned char *at;
     struct clue clue;
 };
 #define NO_STREAM UINT32_MAX
 
-struct batch {
-    struct step steps[BATCH];
+struct replay_run_batch {
+    struct replay_run_step steps[BATCH];
     unsigned count;
 };
 
 /* What is left to gather: [at, end) of the run before `next`, of any alignment, and the runs from
  * `next` on. A record begins only where at least `least` bytes are left, and may reach `beyond`
  * bytes over the end. */
-struct way {
+struct replay_run_way {
     const unsigned char *at, *end;
     ptrdiff_t least, beyond;
     const struct replay_run *next, *last;
@@ -62,22 +62,23 @@ static inline bool replay_run_is_long(const unsigned char *at)
 }
 
 /* The step between two runs; false: there is no further run. */
-static bool replay_run_gather(struct way *way, struct step *step)
+static bool replay_run_gather(struct replay_run_way *way, struct replay_run_step *step)
 {
     bool is_cut = way->at < way->end;
 
     if (!is_cut && way->next == way->last)
         return false;
-    *step = (struct step){.clue.number = is_cut ? NO_STREAM : way->next->thread};
+    *step = (struct replay_run_step){.clue.number = is_cut ? NO_STREAM : way->next->thread};
     way->at = way->end;
     if (!is_cut)
         way->end += way->next++->bytes;
     return true;
 }
 
-static inline void replay_gather(const struct replay *replay, struct way *way, struct batch *batch)
+static inline void replay_gather(const struct replay *replay, struct replay_run_way *way,
+                                 struct replay_run_batch *batch)
 {
-    struct step *step = batch->steps, *end = step + BATCH;
+    struct replay_run_step *step = batch->steps, *end = step + BATCH;
 
     for (; step < end; step++) {
         ptrdiff_t left = way->end - way->at, bytes;
@@ -107,9 +108,9 @@ static inline uint32_t replay_run_site_in_slot(const struct replay *replay, size
     return label < replay->regions.label_count ? replay->regions.labels[label].site : 0;
 }
 
-static inline void replay_run_reach(const struct replay *replay, struct batch *batch)
+static inline void replay_run_reach(const struct replay *replay, struct replay_run_batch *batch)
 {
-    for (struct step *step = batch->steps; step < batch->steps + batch->count; step++) {
+    for (struct replay_run_step *step = batch->steps; step < batch->steps + batch->count; step++) {
         uint32_t site = replay_run_site_in_slot(replay, step->clue.slot);
         site_prefetch(&replay->sites, step->clue.number ? step->clue.number - 1 : site);
         if (replay->sites.freed) /* frees have a path of their own too */
@@ -130,7 +131,7 @@ static void replay_run_begin(struct replay *replay, uint32_t stream)
     replay->running = threads_of_stream(&replay->threads, stream);
 }
 
-EVENT void replay_step(struct replay *replay, const struct step *step, enum mode mode)
+EVENT void replay_step(struct replay *replay, const struct replay_run_step *step, enum mode mode)
 {
     struct wire_record record = {replay_run_word(step->at), replay_run_word(step->at + 8), 0, 0};
     unsigned kind = wire_kind(record.kind_address);
@@ -155,9 +156,10 @@ EVENT void replay_step(struct replay *replay, const struct step *step, enum mode
         steps_count_malformed(replay);
 }
 
-EVENT void replay_batch(struct replay *replay, const struct batch *batch, enum mode mode)
+EVENT void replay_batch(struct replay *replay, const struct replay_run_batch *batch, enum mode mode)
 {
-    for (const struct step *step = batch->steps; step < batch->steps + batch->count; step++) {
+    for (const struct replay_run_step *step = batch->steps; step < batch->steps + batch->count;
+         step++) {
         if (step->at)
             replay_step(replay, step, mode);
         else
@@ -165,9 +167,9 @@ EVENT void replay_batch(struct replay *replay, const struct batch *batch, enum m
     }
 }
 
-EVENT void replay_go(struct replay *replay, struct way *way, enum mode mode)
+EVENT void replay_go(struct replay *replay, struct replay_run_way *way, enum mode mode)
 {
-    struct batch batches[BATCHES];
+    struct replay_run_batch batches[BATCHES];
     unsigned now = 0;
 
     replay_gather(replay, way, &batches[0]);
@@ -179,7 +181,7 @@ EVENT void replay_go(struct replay *replay, struct way *way, enum mode mode)
     }
 }
 
-static void replay_run_go_in_mode(struct replay *replay, struct way *way)
+static void replay_run_go_in_mode(struct replay *replay, struct replay_run_way *way)
 {
     if (replay_state_mode_of(replay) == EVERY)
         replay_go(replay, way, EVERY);
@@ -190,7 +192,7 @@ static void replay_run_go_in_mode(struct replay *replay, struct way *way)
 void replay_runs(struct replay *replay, const struct replay_run *runs, size_t count,
                  const void *records)
 {
-    struct way way = {records, records, RECORD_LEAST, 0, runs, runs + count};
+    struct replay_run_way way = {records, records, RECORD_LEAST, 0, runs, runs + count};
 
     replay_run_go_in_mode(replay, &way);
 }
@@ -198,7 +200,7 @@ void replay_runs(struct replay *replay, const struct replay_run *runs, size_t co
 size_t replay_stretch(struct replay *replay, uint32_t thread, const void *records, size_t bytes)
 {
     struct replay_run run = {thread, (uint32_t)bytes};
-    struct way way = {records, records, 1, RECORD_MOST - RECORD_LEAST, &run, &run + 1};
+    struct replay_run_way way = {records, records, 1, RECORD_MOST - RECORD_LEAST, &run, &run + 1};
 
     assert(bytes <= UINT32_MAX && bytes % RECORD_LEAST == 0);
     replay_run_go_in_mode(replay, &way);

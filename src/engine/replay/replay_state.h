@@ -71,7 +71,7 @@ struct replay {
     uint64_t peak_bytes, peak_ticks; /* the first moment of the highest live_bytes */
     struct quiet quiet_bytes, quiet_count;
     uint64_t last_ticks;
-    struct thread *running; /* the thread of the record that is replayed */
+    struct replay_thread *running; /* the thread of the record that is replayed */
     uint32_t stream;
     struct live_table live;
     struct sites sites;
@@ -85,12 +85,13 @@ struct replay {
      * their number, and birth_ticks the birth of the block that showed the last one missing. */
     struct live_table owed;
     struct program_counts program;
-    uint64_t sample_bytes;          /* 0: every allocation is in the records */
-    bool pages;                     /* the sample is of pages */
-    bool adapts;                    /* each record has the level at which it was drawn */
-    uint32_t owner_mask;            /* of a block's owner; above it lies the level where it
+    uint64_t sample_bytes; /* 0: every allocation is in the records */
+    bool pages;            /* the sample is of pages */
+    bool adapts;           /* each record has the level at which it was drawn */
+    uint32_t owner_mask;   /* of a block's owner; above it lies the level where it
                                      * adapts */
-    uint32_t alloc_rest, free_rest; /* of the timeline's counts, like those of struct thread */
+    uint32_t alloc_rest,
+        free_rest; /* of the timeline's counts, like those of struct replay_thread */
     struct depths depths;
     struct regions regions;
     struct marks marks;

@@ -54,7 +54,7 @@ static inline void steps_count_temporary(struct replay *replay, uint32_t label, 
 
 /* Ends a block of that owner's by a free of the running thread. `newest`: the owner has allocated
  * nothing since. */
-EVENT void steps_free_block_of(struct replay *replay, struct thread *owner,
+EVENT void steps_free_block_of(struct replay *replay, struct replay_thread *owner,
                                const struct live_block *block, uint64_t ticks, bool newest,
                                enum mode mode)
 {
@@ -75,7 +75,7 @@ EVENT void steps_free_block(struct replay *replay, const struct live_block *bloc
 }
 
 /* In a sample the recorder sets a flag in the record, because the records between are missing. */
-EVENT bool steps_was_newest(struct thread *owner, const struct wire_record *record,
+EVENT bool steps_was_newest(struct replay_thread *owner, const struct wire_record *record,
                             const struct live_block *block, enum mode mode)
 {
     bool newest = life_forget_newest_of(owner, block);
@@ -94,7 +94,7 @@ EVENT bool steps_ends_chunk(struct replay *replay, const struct wire_record *rec
 EVENT void steps_free_taken(struct replay *replay, const struct wire_record *record,
                             const struct live_block *block, enum mode mode)
 {
-    struct thread *owner = life_owner_of(replay, block);
+    struct replay_thread *owner = life_owner_of(replay, block);
     bool newest = steps_was_newest(owner, record, block, mode);
 
     steps_free_block_of(replay, owner, block, record->ticks, newest, mode);

@@ -23,11 +23,11 @@ enum { FORMAT_VERSION = 1 };
 /* The last line. An entry without it was cut off. */
 #define LAST_LINE "."
 
-enum kind { TEXT, FILE_NAME, NUMBER };
+enum entry_kind { TEXT, FILE_NAME, NUMBER };
 
-struct field {
+struct entry_field {
     const char *name;
-    enum kind kind;
+    enum entry_kind kind;
     size_t offset;
 };
 
@@ -36,7 +36,7 @@ struct field {
 #name, kind, offsetof(struct entry, name)                                                  \
     }
 /* clang-format off */
-static const struct field fields[] = {
+static const struct entry_field fields[] = {
     FIELD(job, FILE_NAME),     FIELD(session, TEXT),       FIELD(launcher, TEXT),
     FIELD(rank, NUMBER),       FIELD(ranks, NUMBER),       FIELD(local_rank, NUMBER),
     FIELD(node, NUMBER),       FIELD(is_launcher, NUMBER), FIELD(host, TEXT),
@@ -50,12 +50,12 @@ static const struct field fields[] = {
 /* clang-format on */
 enum { FIELDS = sizeof fields / sizeof *fields };
 
-static char **entry_text_at(const struct entry *entry, const struct field *field)
+static char **entry_text_at(const struct entry *entry, const struct entry_field *field)
 {
     return (char **)((char *)entry + field->offset);
 }
 
-static int64_t *entry_number_at(const struct entry *entry, const struct field *field)
+static int64_t *entry_number_at(const struct entry *entry, const struct entry_field *field)
 {
     return (int64_t *)((char *)entry + field->offset);
 }
@@ -93,7 +93,7 @@ void entry_format(const struct entry *entry, struct strbuf *out)
 {
     strbuf_addf(out, FIRST_LINE "%d\n", FORMAT_VERSION);
     for (size_t i = 0; i < FIELDS; i++) {
-        const struct field *field = &fields[i];
+        const struct entry_field *field = &fields[i];
         if (field->kind == NUMBER && *entry_number_at(entry, field) >= 0)
             strbuf_addf(out, "%s %lld\n", field->name, (long long)*entry_number_at(entry, field));
         if (field->kind == NUMBER || !*entry_text_at(entry, field))
@@ -142,8 +142,8 @@ static bool entry_is_file_name(const char *name)
     return *name && !strchr(name, '/') && strcmp(name, ".") && strcmp(name, "..");
 }
 
-static int entry_parse_value(struct entry *entry, const struct field *field, const char *bytes,
-                             size_t count)
+static int entry_parse_value(struct entry *entry, const struct entry_field *field,
+                             const char *bytes, size_t count)
 {
     if (field->kind == NUMBER) {
         if (*entry_number_at(entry, field) >= 0)

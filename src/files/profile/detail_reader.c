@@ -43,14 +43,14 @@ union row {
 };
 
 /* Where the rows of a table go, if they go there as they are. */
-struct place {
+struct detail_reader_place {
     size_t array, count;
 };
 #define PLACE(name)                                                                                \
     {                                                                                              \
         offsetof(struct profile, name##s), offsetof(struct profile, name##_count)                  \
     }
-static const struct place places[DETAIL_TABLES] = {
+static const struct detail_reader_place places[DETAIL_TABLES] = {
     [DETAIL_DISTRIBUTIONS] = PLACE(distribution),
     [DETAIL_EXCHANGES] = PLACE(exchange),
     [DETAIL_VARIABLES] = PLACE(variable),

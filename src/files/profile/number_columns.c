@@ -21,7 +21,7 @@ static inline size_t number_columns_cost(uint64_t value)
 }
 
 /* What an encoder knows of the columns before the one at hand. */
-struct encoder {
+struct number_columns_encoder {
     const uint64_t *const *columns;
     size_t rows, step;                        /* every step-th row is a sample */
     size_t varied[COLUMNS_MAX], varied_count; /* those that are not all the same */
@@ -43,7 +43,8 @@ static bool number_columns_all_same(const uint64_t *column, size_t rows)
 }
 
 /* The earlier column that is equal to this one most often, SIZE_MAX if none ever is. */
-static size_t number_columns_most_alike(const struct encoder *encoder, const uint64_t *column)
+static size_t number_columns_most_alike(const struct number_columns_encoder *encoder,
+                                        const uint64_t *column)
 {
     size_t best = SIZE_MAX, best_equal = 0;
     for (size_t i = 0; i < encoder->varied_count; i++) {
@@ -59,7 +60,7 @@ static size_t number_columns_most_alike(const struct encoder *encoder, const uin
     return best;
 }
 
-static enum columns_encoding number_columns_choose(const struct encoder *encoder,
+static enum columns_encoding number_columns_choose(const struct number_columns_encoder *encoder,
                                                    const uint64_t *column, const uint64_t *beside)
 {
     size_t costs[COLUMNS_BESIDE + 1] = {0};
@@ -112,7 +113,8 @@ static void number_columns_add_column(struct strbuf *out, enum columns_encoding 
     strbuf_add(out, numbers, bytes);
 }
 
-static void number_columns_encode_column(struct encoder *encoder, size_t number, struct strbuf *out)
+static void number_columns_encode_column(struct number_columns_encoder *encoder, size_t number,
+                                         struct strbuf *out)
 {
     unsigned char numbers[VARINT_BYTES * (COLUMNS_MAX_ROWS + 1)], *at = numbers;
     const uint64_t *column = encoder->columns[number];
@@ -135,7 +137,7 @@ static void number_columns_encode_column(struct encoder *encoder, size_t number,
 
 void columns_encode(struct strbuf *out, const uint64_t *const *columns, size_t count, size_t rows)
 {
-    struct encoder encoder = {
+    struct number_columns_encoder encoder = {
         .columns = columns, .rows = rows, .step = rows > SAMPLES ? rows / SAMPLES : 1};
     for (size_t number = 0; number < count; number++)
         number_columns_encode_column(&encoder, number, out);

@@ -57,14 +57,14 @@ static int pack_write_header(int to, uint64_t plain_bytes)
     return whole_write(to, &header, sizeof header);
 }
 
-struct packer {
+struct profile_packer {
     ZSTD_CCtx *zstd;
     char *plain, *packed;
     size_t packed_bytes;
 };
 
 /* For so many bytes: a small profile needs no room for a whole piece. */
-static int pack_packer_init(struct packer *packer, int level, uint64_t bytes)
+static int pack_packer_init(struct profile_packer *packer, int level, uint64_t bytes)
 {
     size_t piece_bytes = bytes < PIECE_BYTES ? (size_t)bytes : PIECE_BYTES;
     packer->packed_bytes = ZSTD_compressBound(piece_bytes);
@@ -78,14 +78,14 @@ static int pack_packer_init(struct packer *packer, int level, uint64_t bytes)
     return 0;
 }
 
-static void pack_packer_release(struct packer *packer)
+static void pack_packer_release(struct profile_packer *packer)
 {
     ZSTD_freeCCtx(packer->zstd);
     free(packer->plain);
     free(packer->packed);
 }
 
-static int pack_pieces(struct packer *packer, int from, int to, uint64_t *left)
+static int pack_pieces(struct profile_packer *packer, int from, int to, uint64_t *left)
 {
     while (*left) {
         size_t want = *left < PIECE_BYTES ? (size_t)*left : PIECE_BYTES;
@@ -109,7 +109,7 @@ int pack_write(int from, int to)
     struct stat stat;
     if (fstat(from, &stat) || lseek(from, 0, SEEK_SET))
         return -errno;
-    struct packer packer = {0};
+    struct profile_packer packer = {0};
     uint64_t left = (uint64_t)stat.st_size;
     int error = pack_packer_init(&packer, PACK_LEVEL, left);
     if (!error)
@@ -122,7 +122,7 @@ int pack_write(int from, int to)
 
 int pack_image(struct strbuf *out, const void *plain, size_t bytes, int level)
 {
-    struct packer packer = {0};
+    struct profile_packer packer = {0};
     struct pack_header header = pack_header_of(bytes);
     int error = pack_packer_init(&packer, level, bytes);
     strbuf_add(out, &header, sizeof header);
@@ -141,7 +141,7 @@ int pack_image(struct strbuf *out, const void *plain, size_t bytes, int level)
 
 /* ---- Reading ------------------------------------------------------------------------------- */
 
-struct unpacker {
+struct profile_unpacker {
     const char *name;
     const unsigned char *at;
     size_t left;
@@ -152,7 +152,7 @@ struct unpacker {
     bool damaged, no_memory;
 };
 
-static int pack_check_header(struct unpacker *unpacker)
+static int pack_check_header(struct profile_unpacker *unpacker)
 {
     struct pack_header header;
     if (unpacker->left < sizeof header)
@@ -174,7 +174,7 @@ static int pack_check_header(struct unpacker *unpacker)
 }
 
 /* Memory grows with what really comes out of frames, not with what the header promises. */
-static bool pack_make_room(struct unpacker *unpacker)
+static bool pack_make_room(struct profile_unpacker *unpacker)
 {
     size_t needed = unpacker->filled + unpacker->piece_bytes;
     if (needed <= unpacker->capacity)
@@ -191,7 +191,7 @@ static bool pack_make_room(struct unpacker *unpacker)
 }
 
 /* False at the end or at damage. */
-static bool pack_unpack_piece(struct unpacker *unpacker, ZSTD_DCtx *zstd)
+static bool pack_unpack_piece(struct profile_unpacker *unpacker, ZSTD_DCtx *zstd)
 {
     uint64_t rest = unpacker->plain_bytes - unpacker->filled;
     size_t expected = rest < unpacker->piece_bytes ? (size_t)rest : unpacker->piece_bytes;
@@ -214,7 +214,7 @@ static bool pack_unpack_piece(struct unpacker *unpacker, ZSTD_DCtx *zstd)
     return true;
 }
 
-static int pack_unpack_mapped(struct unpacker *unpacker)
+static int pack_unpack_mapped(struct profile_unpacker *unpacker)
 {
     int error = pack_check_header(unpacker);
     if (error)
@@ -254,7 +254,7 @@ static int pack_read_file(int fd, const char *name, unsigned char **out, size_t 
 int pack_unpack(const void *packed, size_t count, const char *name, unsigned char **out,
                 size_t *bytes, bool *damaged)
 {
-    struct unpacker unpacker = {.name = name, .at = packed, .left = count};
+    struct profile_unpacker unpacker = {.name = name, .at = packed, .left = count};
     int error = pack_unpack_mapped(&unpacker);
     if (error) {
         free(unpacker.plain);

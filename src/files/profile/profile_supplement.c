@@ -22,13 +22,13 @@ static const char *const tables[] = {
     "container",      "island",    "holder",       "chain",           "live_class",
     "live_fill",      "call_type", "page_use",     "machine_memory"};
 
-struct supplement {
+struct profile_supplement {
     struct source from;
     sqlite3 *to;
     const char *path;
 };
 
-static int profile_supplement_fail(const struct supplement *supplement)
+static int profile_supplement_fail(const struct profile_supplement *supplement)
 {
     return error_set(-EIO, "cannot take from %s what a trace needs: %s", supplement->path,
                      sqlite3_errmsg(supplement->from.database));
@@ -36,8 +36,8 @@ static int profile_supplement_fail(const struct supplement *supplement)
 
 /* ---- Copying ------------------------------------------------------------------------------- */
 
-static int profile_supplement_copy_rows(const struct supplement *supplement, sqlite3_stmt *from,
-                                        sqlite3_stmt *to)
+static int profile_supplement_copy_rows(const struct profile_supplement *supplement,
+                                        sqlite3_stmt *from, sqlite3_stmt *to)
 {
     int result, columns = sqlite3_column_count(from);
     if (columns != sqlite3_bind_parameter_count(to))
@@ -65,7 +65,8 @@ static int profile_supplement_column_count(sqlite3 *database, const char *table)
     return count;
 }
 
-static int profile_supplement_copy_table(const struct supplement *supplement, const char *table)
+static int profile_supplement_copy_table(const struct profile_supplement *supplement,
+                                         const char *table)
 {
     struct strbuf select = STRBUF_INIT, insert = STRBUF_INIT;
     sqlite3_stmt *from = NULL, *to = NULL;
@@ -86,7 +87,7 @@ static int profile_supplement_copy_table(const struct supplement *supplement, co
     return error;
 }
 
-static int profile_supplement_make_tables(struct supplement *supplement)
+static int profile_supplement_make_tables(struct profile_supplement *supplement)
 {
     struct strbuf sql = STRBUF_INIT;
     strbuf_addf(&sql, "PRAGMA page_size=%d; PRAGMA application_id=%d; PRAGMA user_version=%d;",
@@ -100,7 +101,7 @@ static int profile_supplement_make_tables(struct supplement *supplement)
     return made ? 0 : error_set(-ENOMEM, "out of memory while reading %s", supplement->path);
 }
 
-static int profile_supplement_pack(const struct supplement *supplement, struct strbuf *out)
+static int profile_supplement_pack(const struct profile_supplement *supplement, struct strbuf *out)
 {
     sqlite3_int64 bytes = 0;
     unsigned char *image = sqlite3_serialize(supplement->to, "main", &bytes, 0);
@@ -109,7 +110,7 @@ static int profile_supplement_pack(const struct supplement *supplement, struct s
     return error ? error_set(error, "out of memory while reading %s", supplement->path) : 0;
 }
 
-static int profile_supplement_make(struct supplement *supplement, struct strbuf *out)
+static int profile_supplement_make(struct profile_supplement *supplement, struct strbuf *out)
 {
     if (supplement->from.damaged || !path_blocks_are_there(supplement->from.database))
         return error_set(-EINVAL, "%s is no whole recorded profile", supplement->path);
@@ -123,7 +124,7 @@ static int profile_supplement_make(struct supplement *supplement, struct strbuf 
 
 int profile_supplement(const char *path, void **bytes, size_t *size)
 {
-    struct supplement supplement = {.path = path};
+    struct profile_supplement supplement = {.path = path};
     struct strbuf out = STRBUF_INIT;
     *bytes = NULL;
     *size = 0;

@@ -23,7 +23,7 @@
 #include "profile/sqlite_errno.h"
 #include "profile/unnamed.h"
 
-struct unpacking {
+struct profile_unpacking {
     const char *path;
     struct source source;
     const char *to; /* for sentences */
@@ -34,7 +34,7 @@ struct unpacking {
 
 /* ---- Errors -------------------------------------------------------------------------------- */
 
-static int profile_unpack_fail_damaged(const struct unpacking *unpacking)
+static int profile_unpack_fail_damaged(const struct profile_unpacking *unpacking)
 {
     return error_set(-EBADMSG,
                      "%s is damaged and cannot be unpacked; 'tidemark report' shows what can "
@@ -42,31 +42,32 @@ static int profile_unpack_fail_damaged(const struct unpacking *unpacking)
                      unpacking->path);
 }
 
-static int profile_unpack_fail_to_write(const struct unpacking *unpacking)
+static int profile_unpack_fail_to_write(const struct profile_unpacking *unpacking)
 {
     int error = sqlite_errno(unpacking->database);
     error = error ? error : -EIO;
     return error_set(error, "cannot write %s: %s", unpacking->to, strerror(-error));
 }
 
-static int profile_unpack_fail_memory(const struct unpacking *unpacking)
+static int profile_unpack_fail_memory(const struct profile_unpacking *unpacking)
 {
     return error_set(-ENOMEM, "out of memory while unpacking %s", unpacking->path);
 }
 
 /* ---- Rows ---------------------------------------------------------------------------------- */
 
-static int profile_unpack_insert(struct unpacking *unpacking, sqlite3_stmt *row)
+static int profile_unpack_insert(struct profile_unpacking *unpacking, sqlite3_stmt *row)
 {
     int result = sqlite3_step(row);
     sqlite3_reset(row);
     return result == SQLITE_DONE ? 0 : profile_unpack_fail_to_write(unpacking);
 }
 
-typedef int write_rows(struct unpacking *unpacking, const struct blocks *blocks, sqlite3_stmt *row);
+typedef int write_rows(struct profile_unpacking *unpacking, const struct blocks *blocks,
+                       sqlite3_stmt *row);
 
-static int profile_unpack_write_paths(struct unpacking *unpacking, const struct blocks *blocks,
-                                      sqlite3_stmt *row)
+static int profile_unpack_write_paths(struct profile_unpacking *unpacking,
+                                      const struct blocks *blocks, sqlite3_stmt *row)
 {
     const uint64_t *distance = path_blocks_column(blocks, SCHEMA_PATH_DISTANCE);
     const uint64_t *location = path_blocks_column(blocks, SCHEMA_PATH_LOCATION);
@@ -83,7 +84,7 @@ static int profile_unpack_write_paths(struct unpacking *unpacking, const struct 
     return error;
 }
 
-static int profile_unpack_write_region_sites(struct unpacking *unpacking,
+static int profile_unpack_write_region_sites(struct profile_unpacking *unpacking,
                                              const struct blocks *blocks, sqlite3_stmt *row)
 {
     const uint64_t *region = path_blocks_column(blocks, SCHEMA_REGION);
@@ -103,8 +104,8 @@ static int profile_unpack_write_region_sites(struct unpacking *unpacking,
     return error;
 }
 
-static int profile_unpack_write_sites(struct unpacking *unpacking, const struct blocks *blocks,
-                                      sqlite3_stmt *row)
+static int profile_unpack_write_sites(struct profile_unpacking *unpacking,
+                                      const struct blocks *blocks, sqlite3_stmt *row)
 {
     const uint64_t *path = path_blocks_column(blocks, SCHEMA_SITE_PATH);
     int error = path ? 0 : profile_unpack_fail_damaged(unpacking);
@@ -121,8 +122,8 @@ static int profile_unpack_write_sites(struct unpacking *unpacking, const struct 
     return error;
 }
 
-static int profile_unpack_write_details(struct unpacking *unpacking, const struct blocks *blocks,
-                                        sqlite3_stmt *row)
+static int profile_unpack_write_details(struct profile_unpacking *unpacking,
+                                        const struct blocks *blocks, sqlite3_stmt *row)
 {
     const struct detail_table *table = unpacking->detail;
     const uint64_t *columns[DETAIL_BLOCK_COLUMNS];
@@ -146,8 +147,9 @@ static int profile_unpack_write_details(struct unpacking *unpacking, const struc
     return error;
 }
 
-static int profile_unpack_write_each_block(struct unpacking *unpacking, struct blocks *blocks,
-                                           sqlite3_stmt *row, write_rows *write)
+static int profile_unpack_write_each_block(struct profile_unpacking *unpacking,
+                                           struct blocks *blocks, sqlite3_stmt *row,
+                                           write_rows *write)
 {
     for (;;) {
         int error = 0;
@@ -169,7 +171,7 @@ static int profile_unpack_write_each_block(struct unpacking *unpacking, struct b
 }
 
 /* key: see path_blocks_begin_keyed(), or NULL. */
-static int profile_unpack_write_table(struct unpacking *unpacking, const char *from,
+static int profile_unpack_write_table(struct profile_unpacking *unpacking, const char *from,
                                       const char *key, const char *to, size_t columns,
                                       write_rows *write)
 {
@@ -193,12 +195,12 @@ static int profile_unpack_write_table(struct unpacking *unpacking, const char *f
 
 static bool profile_unpack_has_column(void *context, const char *table, const char *column)
 {
-    struct unpacking *unpacking = context;
+    struct profile_unpacking *unpacking = context;
     return sqlite3_table_column_metadata(unpacking->source.database, NULL, table, column, NULL,
                                          NULL, NULL, NULL, NULL) == SQLITE_OK;
 }
 
-static int profile_unpack_write_all_details(struct unpacking *unpacking)
+static int profile_unpack_write_all_details(struct profile_unpacking *unpacking)
 {
     int error = 0;
     for (int i = 0; i < DETAIL_TABLES && !error; i++) {
@@ -213,7 +215,7 @@ static int profile_unpack_write_all_details(struct unpacking *unpacking)
 
 /* ---- The database -------------------------------------------------------------------------- */
 
-static int profile_unpack_run(struct unpacking *unpacking, const char *sql)
+static int profile_unpack_run(struct profile_unpacking *unpacking, const char *sql)
 {
     if (sqlite3_exec(unpacking->database, sql, NULL, NULL, NULL) != SQLITE_OK)
         return profile_unpack_fail_to_write(unpacking);
@@ -221,7 +223,7 @@ static int profile_unpack_run(struct unpacking *unpacking, const char *sql)
 }
 
 /* The blocks go first: their pages are the rows' room. */
-static int profile_unpack_replace_tables(struct unpacking *unpacking)
+static int profile_unpack_replace_tables(struct profile_unpacking *unpacking)
 {
     struct strbuf sql = STRBUF_INIT;
     strbuf_add_string(&sql, "PRAGMA synchronous=OFF; PRAGMA cache_size=-16384; BEGIN;"
@@ -237,7 +239,7 @@ static int profile_unpack_replace_tables(struct unpacking *unpacking)
     return error;
 }
 
-static int profile_unpack_write_all_rows(struct unpacking *unpacking)
+static int profile_unpack_write_all_rows(struct profile_unpacking *unpacking)
 {
     if (sqlite3_open_v2(unnamed_begin(unpacking->fd), &unpacking->database,
                         SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_NOMUTEX,
@@ -270,7 +272,7 @@ static int profile_unpack_write_all_rows(struct unpacking *unpacking)
 }
 
 /* The copy and the blocks are of one moment, also of a profile that is being written. */
-static int profile_unpack_to_file(struct unpacking *unpacking)
+static int profile_unpack_to_file(struct profile_unpacking *unpacking)
 {
     sqlite3 *from = unpacking->source.database;
     bool in_blocks = path_blocks_are_there(from);
@@ -281,7 +283,7 @@ static int profile_unpack_to_file(struct unpacking *unpacking)
     return in_blocks ? profile_unpack_write_all_rows(unpacking) : 0;
 }
 
-static int profile_unpack_fill(struct unpacking *unpacking)
+static int profile_unpack_fill(struct profile_unpacking *unpacking)
 {
     int error = profile_unpack_to_file(unpacking);
     sqlite3_close(unpacking->database);
@@ -290,13 +292,13 @@ static int profile_unpack_fill(struct unpacking *unpacking)
     return error;
 }
 
-static int profile_unpack_fail_to_create(const struct unpacking *unpacking, int error)
+static int profile_unpack_fail_to_create(const struct profile_unpacking *unpacking, int error)
 {
     return error_set(error, "cannot create %s: %s", unpacking->to, strerror(-error));
 }
 
 /* The file gets its name when it is whole. */
-static int profile_unpack_create_and_fill(struct unpacking *unpacking)
+static int profile_unpack_create_and_fill(struct profile_unpacking *unpacking)
 {
     struct new_file file;
     struct stat there;
@@ -316,7 +318,7 @@ static int profile_unpack_create_and_fill(struct unpacking *unpacking)
 /* ---- Into a file of a name, and into one that never has any ---------------------------------- */
 
 /* Opens the filled database to read. Its file has no name and goes when it is closed. */
-static int profile_unpack_open_filled(struct unpacking *unpacking, sqlite3 **database)
+static int profile_unpack_open_filled(struct profile_unpacking *unpacking, sqlite3 **database)
 {
     int result = sqlite3_open_v2(
         unnamed_begin(unpacking->fd), database,
@@ -329,7 +331,7 @@ static int profile_unpack_open_filled(struct unpacking *unpacking, sqlite3 **dat
     return error_set(-EIO, "cannot open the database of the profile: %s", sqlite3_errstr(result));
 }
 
-static int profile_unpack_fill_unnamed(struct unpacking *unpacking, sqlite3 **database)
+static int profile_unpack_fill_unnamed(struct profile_unpacking *unpacking, sqlite3 **database)
 {
     struct new_file file;
     int error = new_file_open(&file, unpacking->to);
@@ -348,7 +350,7 @@ static int profile_unpack_fill_unnamed(struct unpacking *unpacking, sqlite3 **da
 /* `database` NULL: to `to`. */
 static int profile_unpack_within(const char *path, const char *to, sqlite3 **database)
 {
-    struct unpacking unpacking = {.path = path, .to = to};
+    struct profile_unpacking unpacking = {.path = path, .to = to};
     int error = source_open(&unpacking.source, path);
     if (error)
         return error;

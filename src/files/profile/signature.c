@@ -8,18 +8,18 @@
 #include "profile/process_choice.h"
 #include "profile/profile.h"
 
-struct look {
+struct signature_look {
     uint64_t device, inode, bytes, seconds, nanoseconds;
 };
 
-static bool profile_signature_look_at(const char *path, struct look *look)
+static bool profile_signature_look_at(const char *path, struct signature_look *look)
 {
     struct stat of;
-    *look = (struct look){0};
+    *look = (struct signature_look){0};
     if (stat(path, &of))
         return false;
-    *look = (struct look){of.st_dev, of.st_ino, (uint64_t)of.st_size, (uint64_t)of.st_mtim.tv_sec,
-                          (uint64_t)of.st_mtim.tv_nsec};
+    *look = (struct signature_look){of.st_dev, of.st_ino, (uint64_t)of.st_size,
+                                    (uint64_t)of.st_mtim.tv_sec, (uint64_t)of.st_mtim.tv_nsec};
     return true;
 }
 
@@ -27,7 +27,7 @@ static bool profile_signature_look_at(const char *path, struct look *look)
  * may come. */
 static uint64_t profile_signature_of_choice(const char *operand)
 {
-    struct look look;
+    struct signature_look look;
     char *file = choice_file(operand);
     bool is_there = file && profile_signature_look_at(file, &look);
     free(file);
@@ -36,7 +36,7 @@ static uint64_t profile_signature_of_choice(const char *operand)
 
 uint64_t profile_signature(const char *path)
 {
-    struct look looks[2];
+    struct signature_look looks[2];
     struct strbuf log = STRBUF_INIT;
     if (!profile_signature_look_at(path, &looks[0]))
         return profile_signature_of_choice(path);

@@ -28,17 +28,17 @@ enum {
 };
 
 /* A block of any kind and where it stands. */
-struct place {
+struct trace_reader_place {
     struct trace_format_block block;
     uint64_t offset;
 };
 
 struct places {
-    struct place *all;
+    struct trace_reader_place *all;
     size_t count, room;
 };
 
-struct fact {
+struct trace_reader_fact {
     char *key, *value;
 };
 
@@ -53,7 +53,7 @@ struct trace {
     size_t block_count, peak_block;
     struct trace_reader_sum *sums;
     size_t sum_count;
-    struct fact *facts;
+    struct trace_reader_fact *facts;
     size_t fact_count, fact_room;
     bool cut_off;
     uint64_t lost_blocks;
@@ -75,12 +75,12 @@ static bool trace_reader_read_at(const struct trace *trace, void *bytes, size_t 
            whole_read_at(trace->fd, bytes, count, offset) == (ssize_t)count;
 }
 
-static uint64_t trace_reader_end_of(const struct place *place)
+static uint64_t trace_reader_end_of(const struct trace_reader_place *place)
 {
     return place->offset + FORMAT_BLOCK_BYTES + place->block.paths_bytes + place->block.body_bytes;
 }
 
-static int trace_reader_add_place(struct places *places, const struct place *place)
+static int trace_reader_add_place(struct places *places, const struct trace_reader_place *place)
 {
     if (!array_make_room(&places->all, &places->room, places->count, sizeof *places->all))
         return -ENOMEM;
@@ -90,7 +90,8 @@ static int trace_reader_add_place(struct places *places, const struct place *pla
 
 /* ---- Finding the blocks -------------------------------------------------------------------- */
 
-static bool trace_reader_get_place(const struct trace *trace, uint64_t offset, struct place *place)
+static bool trace_reader_get_place(const struct trace *trace, uint64_t offset,
+                                   struct trace_reader_place *place)
 {
     unsigned char header[FORMAT_BLOCK_BYTES];
 
@@ -102,7 +103,7 @@ static bool trace_reader_get_place(const struct trace *trace, uint64_t offset, s
 
 /* The next whole header at or behind `offset`; false: there is none. */
 static bool trace_reader_search_place(const struct trace *trace, uint64_t offset,
-                                      struct place *place)
+                                      struct trace_reader_place *place)
 {
     unsigned char bytes[SEARCH_BYTES];
 
@@ -120,7 +121,7 @@ static bool trace_reader_search_place(const struct trace *trace, uint64_t offset
 }
 
 /* Blocks come with rising numbers; what does not is not believed. */
-static bool trace_reader_follows(const struct trace *trace, const struct place *place)
+static bool trace_reader_follows(const struct trace *trace, const struct trace_reader_place *place)
 {
     const struct places *places = &trace->places;
 
@@ -132,7 +133,7 @@ static bool trace_reader_follows(const struct trace *trace, const struct place *
 static int trace_reader_walk(struct trace *trace)
 {
     uint64_t offset = FORMAT_HEADER_BYTES;
-    struct place place;
+    struct trace_reader_place place;
 
     trace->places.count = 0;
     trace->cut_off = true;
@@ -169,13 +170,15 @@ static unsigned char *trace_reader_read_part(const struct trace *trace, uint64_t
     return part;
 }
 
-static unsigned char *trace_reader_read_paths(const struct trace *trace, const struct place *place)
+static unsigned char *trace_reader_read_paths(const struct trace *trace,
+                                              const struct trace_reader_place *place)
 {
     return trace_reader_read_part(trace, place->offset + FORMAT_BLOCK_BYTES,
                                   place->block.paths_bytes, place->block.paths_hash);
 }
 
-static unsigned char *trace_reader_read_body(const struct trace *trace, const struct place *place)
+static unsigned char *trace_reader_read_body(const struct trace *trace,
+                                             const struct trace_reader_place *place)
 {
     return trace_reader_read_part(trace,
                                   place->offset + FORMAT_BLOCK_BYTES + place->block.paths_bytes,
@@ -183,7 +186,7 @@ static unsigned char *trace_reader_read_body(const struct trace *trace, const st
 }
 
 /* The columns of a body, with what must be released. -EBADMSG, -ENOMEM. */
-static int trace_reader_open_body(const struct trace *trace, const struct place *place,
+static int trace_reader_open_body(const struct trace *trace, const struct trace_reader_place *place,
                                   struct unpacker *unpacker, struct byte_source *columns,
                                   size_t count)
 {
@@ -200,7 +203,7 @@ static int trace_reader_open_body(const struct trace *trace, const struct place 
 static bool trace_reader_read_index_entries(struct trace *trace, struct byte_source *source,
                                             uint32_t count)
 {
-    struct place place;
+    struct trace_reader_place place;
 
     while (count--) {
         const unsigned char *header;
@@ -220,7 +223,7 @@ static bool trace_reader_read_index(struct trace *trace)
     unsigned char tail[FORMAT_TAIL_BYTES];
     struct unpacker unpacker = {0};
     struct byte_source column;
-    struct place place;
+    struct trace_reader_place place;
     uint64_t offset;
     bool sound;
 
@@ -239,7 +242,7 @@ static bool trace_reader_read_index(struct trace *trace)
 
 /* ---- What the blocks say ------------------------------------------------------------------- */
 
-static struct trace_block trace_reader_block_at(const struct place *place)
+static struct trace_block trace_reader_block_at(const struct trace_reader_place *place)
 {
     const struct trace_format_block *block = &place->block;
 
@@ -271,7 +274,7 @@ static int trace_reader_list_blocks(struct trace *trace)
     if (!trace->blocks || !trace->block_places)
         return -ENOMEM;
     for (size_t i = 0; i < trace->places.count; i++) {
-        const struct place *place = &trace->places.all[i];
+        const struct trace_reader_place *place = &trace->places.all[i];
         if (place->block.kind != FORMAT_EVENTS)
             continue;
         trace->blocks[trace->block_count] = trace_reader_block_at(place);
@@ -318,7 +321,7 @@ static void trace_reader_count_lost(struct trace *trace)
     }
 }
 
-static void trace_reader_note_bad(const struct trace *trace, const struct place *place)
+static void trace_reader_note_bad(const struct trace *trace, const struct trace_reader_place *place)
 {
     struct trace *counted = (struct trace *)trace; /* its counters are for all threads */
 
@@ -351,7 +354,7 @@ static int trace_reader_keep_fact(struct trace *trace, char *key, char *value)
         return -EBADMSG;
     if (!array_make_room(&trace->facts, &trace->fact_room, trace->fact_count, sizeof *trace->facts))
         return -ENOMEM;
-    trace->facts[trace->fact_count++] = (struct fact){key, value};
+    trace->facts[trace->fact_count++] = (struct trace_reader_fact){key, value};
     return 0;
 }
 
@@ -378,7 +381,7 @@ static int trace_reader_read_all_facts(struct trace *trace)
     int error = 0;
 
     for (size_t i = 0; i < trace->places.count && error != -ENOMEM; i++) {
-        const struct place *place = &trace->places.all[i];
+        const struct trace_reader_place *place = &trace->places.all[i];
         if (place->block.kind != FORMAT_FACTS)
             continue;
         error = trace_reader_open_body(trace, place, &unpacker, &column, 1);
@@ -559,7 +562,8 @@ void trace_damage(const struct trace *trace, struct trace_damage *damage, char *
                  trace->path, trace->block_count);
 }
 
-static int trace_reader_damaged(const struct trace *trace, const struct place *place, int error)
+static int trace_reader_damaged(const struct trace *trace, const struct trace_reader_place *place,
+                                int error)
 {
     if (error != -EBADMSG)
         return error_set(error, "out of memory while reading %s", trace->path);
@@ -580,7 +584,8 @@ const struct trace_block *trace_block(const struct trace *trace, size_t index)
     return &trace->blocks[index];
 }
 
-static const struct place *trace_reader_place_of(const struct trace *trace, size_t index)
+static const struct trace_reader_place *trace_reader_place_of(const struct trace *trace,
+                                                              size_t index)
 {
     return &trace->places.all[trace->block_places[index]];
 }
@@ -588,7 +593,7 @@ static const struct place *trace_reader_place_of(const struct trace *trace, size
 int trace_reader_paths(const struct trace *trace, size_t index, struct unpacker *unpacker,
                        struct byte_source *columns, size_t count, struct net_deltas *deltas)
 {
-    const struct place *place = &trace->places.all[index];
+    const struct trace_reader_place *place = &trace->places.all[index];
     unsigned char *paths = trace_reader_read_paths(trace, place);
     int error =
         paths ? unpacker_unpack(unpacker, paths, place->block.paths_bytes, columns, count) : -errno;
@@ -663,7 +668,7 @@ size_t trace_block_of_peak(const struct trace *trace)
 
 /* ---- Events -------------------------------------------------------------------------------- */
 
-static int trace_reader_read_into(const struct trace *trace, const struct place *place,
+static int trace_reader_read_into(const struct trace *trace, const struct trace_reader_place *place,
                                   struct trace_scratch *scratch)
 {
     size_t bytes = place->block.body_bytes;
@@ -685,7 +690,7 @@ static int trace_reader_read_into(const struct trace *trace, const struct place 
 int trace_reader_events(const struct trace *trace, size_t index, struct trace_events *events,
                         uint32_t *met)
 {
-    const struct place *place = trace_reader_place_of(trace, index);
+    const struct trace_reader_place *place = trace_reader_place_of(trace, index);
     struct trace_scratch *scratch = events->scratch;
     struct decoder *decoder;
     int error;
@@ -745,7 +750,7 @@ static int trace_reader_grow_nodes(struct trace_node **nodes, size_t *count, siz
 }
 
 /* Nodes may be missing before these, as many as the blocks that are lost can hold. */
-static int trace_reader_add_nodes(const struct trace *trace, const struct place *place,
+static int trace_reader_add_nodes(const struct trace *trace, const struct trace_reader_place *place,
                                   struct unpacker *unpacker, struct node_columns_model *model,
                                   struct trace_node **nodes, size_t *count)
 {
@@ -780,7 +785,7 @@ int trace_nodes(const struct trace *trace, size_t index, struct trace_node **nod
     *nodes = NULL;
     *count = 0;
     for (size_t i = 0; i < limit && error != -ENOMEM; i++) {
-        const struct place *place = &trace->places.all[i];
+        const struct trace_reader_place *place = &trace->places.all[i];
         if (place->block.kind != FORMAT_NODES)
             continue;
         error = trace_reader_add_nodes(trace, place, &unpacker, model, nodes, count);
@@ -853,7 +858,8 @@ static int trace_reader_read_module(struct byte_source *source, struct module_li
     return error;
 }
 
-static int trace_reader_read_modules(const struct trace *trace, const struct place *place,
+static int trace_reader_read_modules(const struct trace *trace,
+                                     const struct trace_reader_place *place,
                                      struct unpacker *unpacker, struct module_list *list)
 {
     struct byte_source column;
@@ -893,7 +899,7 @@ int trace_modules(const struct trace *trace, size_t index, struct trace_module *
     int error = 0;
 
     for (size_t i = 0; i < limit && error != -ENOMEM; i++) {
-        const struct place *place = &trace->places.all[i];
+        const struct trace_reader_place *place = &trace->places.all[i];
         if (place->block.kind != FORMAT_MODULES)
             continue;
         error = trace_reader_read_modules(trace, place, &unpacker, &list);
@@ -912,13 +918,14 @@ int trace_modules(const struct trace *trace, size_t index, struct trace_module *
 
 /* ---- The supplement ------------------------------------------------------------------------ */
 
-struct supplement {
+struct trace_reader_supplement {
     unsigned char *bytes;
     size_t size, total;
 };
 
-static int trace_reader_add_piece(const struct trace *trace, const struct place *place,
-                                  struct unpacker *unpacker, struct supplement *supplement)
+static int trace_reader_add_piece(const struct trace *trace, const struct trace_reader_place *place,
+                                  struct unpacker *unpacker,
+                                  struct trace_reader_supplement *supplement)
 {
     struct byte_source columns[2];
     int error = trace_reader_open_body(trace, place, unpacker, columns, 2);
@@ -938,18 +945,18 @@ static int trace_reader_add_piece(const struct trace *trace, const struct place 
     if (!grown)
         return -ENOMEM;
     memcpy(grown + supplement->size, numbers_source_bytes(&columns[1], count), count);
-    *supplement = (struct supplement){grown, supplement->size + count, total};
+    *supplement = (struct trace_reader_supplement){grown, supplement->size + count, total};
     return 0;
 }
 
 int trace_supplement(const struct trace *trace, void **bytes, size_t *size)
 {
     struct unpacker unpacker = {0};
-    struct supplement supplement = {0};
+    struct trace_reader_supplement supplement = {0};
     int error = 0;
 
     for (size_t i = 0; i < trace->places.count && error != -ENOMEM; i++) {
-        const struct place *place = &trace->places.all[i];
+        const struct trace_reader_place *place = &trace->places.all[i];
         if (place->block.kind != FORMAT_SUPPLEMENT)
             continue;
         error = trace_reader_add_piece(trace, place, &unpacker, &supplement);

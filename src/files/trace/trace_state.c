@@ -142,14 +142,14 @@ static int trace_state_add_digests(struct summing *summing, size_t limit)
 
 /* ---- A part of the block ------------------------------------------------------------------- */
 
-struct limit {
+struct trace_state_limit {
     enum trace_when when;
     uint64_t value; /* events within the block, ticks, or bytes */
 };
 
-struct part {
+struct trace_state_part {
     struct trace_options options;
-    struct limit limit;
+    struct trace_state_limit limit;
     struct trace_events events;
     uint32_t *met;
     struct live_set_life *births;
@@ -165,7 +165,7 @@ struct part {
 
 enum { PART_DELTAS = 2 * FORMAT_BLOCK_EVENTS };
 
-static void trace_state_release_part(struct part *part)
+static void trace_state_release_part(struct trace_state_part *part)
 {
     trace_events_release(&part->events);
     block_ends_reader_release(&part->ends);
@@ -175,7 +175,7 @@ static void trace_state_release_part(struct part *part)
     node_map_release(&part->map);
 }
 
-static int trace_state_init_part(struct part *part)
+static int trace_state_init_part(struct trace_state_part *part)
 {
     part->met = malloc(FORMAT_BLOCK_EVENTS * sizeof *part->met);
     part->births = malloc(FORMAT_BLOCK_EVENTS * sizeof *part->births);
@@ -185,7 +185,8 @@ static int trace_state_init_part(struct part *part)
 }
 
 /* Two at most of a record end, one begins: more than PART_DELTAS different paths are damage. */
-static bool trace_state_change(struct part *part, const struct live_set_life *life, uint64_t sign)
+static bool trace_state_change(struct trace_state_part *part, const struct live_set_life *life,
+                               uint64_t sign)
 {
     struct weight weight = live_set_weigh(part->options.sample_bytes, life->size_bytes);
     struct node_slot *slot = node_map_slot(&part->map, life->node);
@@ -203,7 +204,8 @@ static bool trace_state_change(struct part *part, const struct live_set_life *li
     return true;
 }
 
-static bool trace_state_is_reached(const struct part *part, uint64_t index, uint64_t ticks)
+static bool trace_state_is_reached(const struct trace_state_part *part, uint64_t index,
+                                   uint64_t ticks)
 {
     switch (part->limit.when) {
     case TRACE_AT_EVENT:
@@ -217,8 +219,8 @@ static bool trace_state_is_reached(const struct part *part, uint64_t index, uint
 
 /* Records in `raw` have no number as births, and their times do not count as they may be nonsense.
  */
-static int trace_state_apply(struct part *part, uint32_t stream, const struct wire_record *record,
-                             uint32_t met)
+static int trace_state_apply(struct trace_state_part *part, uint32_t stream,
+                             const struct wire_record *record, uint32_t met)
 {
     bool sampled = part->options.sample_bytes != 0;
     uint64_t address = record->kind_address & WIRE_ADDRESS_MASK;
@@ -242,7 +244,7 @@ static int trace_state_apply(struct part *part, uint32_t stream, const struct wi
 }
 
 /* 1: the moment has come. `index`: of the record in the block. */
-static int trace_state_apply_run(struct part *part, const struct replay_run *run,
+static int trace_state_apply_run(struct trace_state_part *part, const struct replay_run *run,
                                  const unsigned char *at, uint64_t *index)
 {
     const unsigned char *end = at + run->bytes;
@@ -282,7 +284,7 @@ static void trace_state_apply_notes(const struct trace_events *events, size_t ru
     }
 }
 
-static int trace_state_apply_runs(struct part *part)
+static int trace_state_apply_runs(struct trace_state_part *part)
 {
     const unsigned char *at = part->events.records;
     uint64_t index = 0;
@@ -298,8 +300,8 @@ static int trace_state_apply_runs(struct part *part)
     return done < 0 ? done : 0;
 }
 
-static int trace_state_read_part(const struct trace *trace, size_t block, struct part *part,
-                                 struct unpacker *unpacker)
+static int trace_state_read_part(const struct trace *trace, size_t block,
+                                 struct trace_state_part *part, struct unpacker *unpacker)
 {
     struct byte_source columns[NET_COLUMNS + ENDS_COLUMNS];
     struct net_deltas deltas = {0};
@@ -315,11 +317,12 @@ static int trace_state_read_part(const struct trace *trace, size_t block, struct
 }
 
 /* The state moves on into the block; if that goes wrong it stays at its beginning and is rough. */
-static int trace_state_add_part(const struct trace *trace, size_t block, struct limit limit,
-                                struct trace_state *state, struct lists *lists)
+static int trace_state_add_part(const struct trace *trace, size_t block,
+                                struct trace_state_limit limit, struct trace_state *state,
+                                struct lists *lists)
 {
     struct trace_state before = *state;
-    struct part part = {.limit = limit, .state = state};
+    struct trace_state_part part = {.limit = limit, .state = state};
     struct unpacker unpacker = {0};
     int error = trace_state_init_part(&part);
 
@@ -345,12 +348,12 @@ static int trace_state_add_part(const struct trace *trace, size_t block, struct 
 
 /* The block in which the moment lies, trace_block_count() if it is the end, and where in it. */
 static size_t trace_state_find_block(const struct trace *trace, enum trace_when when,
-                                     uint64_t value, struct limit *limit)
+                                     uint64_t value, struct trace_state_limit *limit)
 {
     size_t count = trace_block_count(trace), index;
     uint64_t first;
 
-    *limit = (struct limit){when, value};
+    *limit = (struct trace_state_limit){when, value};
     if (!count)
         return 0;
     switch (when) {
@@ -407,7 +410,8 @@ static void trace_state_count_threads_at_end(const struct trace *trace, struct t
     trace_events_release(&events);
 }
 
-static bool trace_state_lies_within(const struct limit *limit, const struct trace_block *block)
+static bool trace_state_lies_within(const struct trace_state_limit *limit,
+                                    const struct trace_block *block)
 {
     if (limit->when == TRACE_AT_EVENT)
         return limit->value > 0;
@@ -417,7 +421,7 @@ static bool trace_state_lies_within(const struct limit *limit, const struct trac
 int trace_state_at(const struct trace *trace, enum trace_when when, uint64_t value,
                    struct trace_state *state)
 {
-    struct limit limit;
+    struct trace_state_limit limit;
     size_t block = trace_state_find_block(trace, when, value, &limit);
     struct summing summing = {.trace = trace};
     int error;
@@ -455,7 +459,7 @@ int trace_block_levels(const struct trace *trace, size_t index,
 {
     struct trace_state state;
     struct unpacker unpacker = {0};
-    struct part part = {
+    struct trace_state_part part = {
         .limit = {TRACE_AT_EVENT, UINT64_MAX}, .state = &state, .visit = visit, .context = context};
     int error = trace_state_init_part(&part);
 

@@ -25,7 +25,7 @@ enum { FIRST = sizeof first / sizeof *first };
 struct cost_key {
     uint32_t function, line, callee, callee_line;
 };
-struct function {
+struct export_callgrind_function {
     uint32_t object, file, name; /* numbers of strings */
     size_t seen;                 /* the last site (+ 1) on whose path it was met */
 };
@@ -34,7 +34,7 @@ struct callgrind {
     struct exporting *exporting;
     struct export_columns columns;
     struct intern names, functions, costs;
-    struct function *list; /* by number - 1 */
+    struct export_callgrind_function *list; /* by number - 1 */
     size_t list_capacity;
     struct cost_key *keys; /* by number - 1 */
     struct figure *values; /* columns.count for each key */
@@ -117,7 +117,7 @@ static uint32_t export_callgrind_function_number(struct callgrind *callgrind, st
     const char *module = frame_module(profile, frame);
     struct strbuf name = STRBUF_INIT;
     export_add_line_name(&name, profile, frame, NULL, 0);
-    struct function function = {
+    struct export_callgrind_function function = {
         .object = export_callgrind_plain_number(callgrind, 'o', module ? module : "???"),
         .file = export_callgrind_file_number(callgrind, frame),
         .name = export_callgrind_name_number(callgrind, 'n', name.data)};
@@ -161,7 +161,7 @@ static void export_callgrind_add_site(struct callgrind *callgrind, size_t site,
     uint32_t line = profile->lines[stack->frames[0].line].line;
     export_callgrind_add_cost(callgrind, (struct cost_key){numbers[0], line, 0, 0}, metrics);
     for (size_t i = stack->count; i-- > 1;) {
-        struct function *caller = &callgrind->list[numbers[i] - 1];
+        struct export_callgrind_function *caller = &callgrind->list[numbers[i] - 1];
         bool is_outermost = caller->seen != site + 1;
         caller->seen = site + 1;
         if (!is_outermost || numbers[i] == numbers[0])
@@ -242,8 +242,8 @@ static void export_callgrind_write_cost(struct callgrind *callgrind, size_t at)
     FILE *out = callgrind->exporting->out;
     const struct cost_key *key = &callgrind->keys[at];
     if (key->callee) {
-        const struct function *callee = &callgrind->list[key->callee - 1];
-        const struct function *caller = &callgrind->list[key->function - 1];
+        const struct export_callgrind_function *callee = &callgrind->list[key->callee - 1];
+        const struct export_callgrind_function *caller = &callgrind->list[key->function - 1];
         if (callee->object != caller->object)
             export_callgrind_write_name(callgrind, "cob", callee->object);
         if (callee->file != caller->file)
@@ -279,7 +279,7 @@ static void export_callgrind_write_costs(struct callgrind *callgrind)
     qsort_r(order, count, sizeof *order, export_callgrind_by_place, callgrind->keys);
     for (size_t i = 0; i < count; i++) {
         uint32_t number = callgrind->keys[order[i]].function;
-        const struct function *function = &callgrind->list[number - 1];
+        const struct export_callgrind_function *function = &callgrind->list[number - 1];
         if (number != last) {
             fputc('\n', callgrind->exporting->out);
             export_callgrind_write_name(callgrind, "ob", function->object);

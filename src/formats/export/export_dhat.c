@@ -11,7 +11,7 @@
 #include "base/memory.h"
 #include "export/exporting.h"
 
-struct dhat {
+struct export_dhat {
     struct exporting *exporting;
     struct json json;
     struct intern frames; /* number n stands at ftbl[n]; ftbl[0] is the root */
@@ -20,7 +20,8 @@ struct dhat {
     uint32_t *of_line; /* by line: the number of its frame, 0: not known yet */
 };
 
-static void export_dhat_frame_text(struct dhat *dhat, struct strbuf *text, struct frame frame)
+static void export_dhat_frame_text(struct export_dhat *dhat, struct strbuf *text,
+                                   struct frame frame)
 {
     const struct profile *profile = dhat->exporting->profile;
     const struct profile_code *code = &profile->codes[frame.code];
@@ -42,7 +43,7 @@ static void export_dhat_frame_text(struct dhat *dhat, struct strbuf *text, struc
     }
 }
 
-static uint32_t export_dhat_frame_number(struct dhat *dhat, struct frame frame)
+static uint32_t export_dhat_frame_number(struct export_dhat *dhat, struct frame frame)
 {
     if (frame.line && dhat->of_line[frame.line])
         return dhat->of_line[frame.line];
@@ -62,30 +63,31 @@ static uint32_t export_dhat_frame_number(struct dhat *dhat, struct frame frame)
 /* ---- Program points ------------------------------------------------------------------------ */
 
 /* As DHAT has them: exporters.c has made sure that what was allocated and what is left is known. */
-struct point {
+struct export_dhat_point {
     uint64_t bytes, blocks, lifetime_us, own_peak;
     uint64_t peak_bytes, peak_blocks, live_bytes, live_blocks;
 };
 
-static struct point export_dhat_point_of(const struct call_metrics *metrics)
+static struct export_dhat_point export_dhat_point_of(const struct call_metrics *metrics)
 {
     struct export_level peak = export_peak_level(metrics);
-    struct point point = {.bytes = figure_or(export_bytes(metrics), 0),
-                          .blocks = figure_or(export_blocks(metrics), 0),
-                          .lifetime_us = figure_or(metrics->lifetime_sum, 0) / 1000,
-                          .peak_bytes = peak.bytes,
-                          .peak_blocks = peak.blocks,
-                          .live_bytes = figure_or(metrics->live_bytes, 0),
-                          .live_blocks = figure_or(metrics->live_count, 0)};
+    struct export_dhat_point point = {.bytes = figure_or(export_bytes(metrics), 0),
+                                      .blocks = figure_or(export_blocks(metrics), 0),
+                                      .lifetime_us = figure_or(metrics->lifetime_sum, 0) / 1000,
+                                      .peak_bytes = peak.bytes,
+                                      .peak_blocks = peak.blocks,
+                                      .live_bytes = figure_or(metrics->live_bytes, 0),
+                                      .live_blocks = figure_or(metrics->live_count, 0)};
     uint64_t least = point.peak_bytes > point.live_bytes ? point.peak_bytes : point.live_bytes;
     point.own_peak = figure_or(metrics->peak_bytes, least);
     return point;
 }
 
-static void export_dhat_write_point(struct dhat *dhat, size_t site, struct export_stack *stack)
+static void export_dhat_write_point(struct export_dhat *dhat, size_t site,
+                                    struct export_stack *stack)
 {
     const struct profile_site *of = &dhat->exporting->profile->sites[site];
-    struct point point = export_dhat_point_of(&of->metrics);
+    struct export_dhat_point point = export_dhat_point_of(&of->metrics);
     struct json *json = &dhat->json;
     if (!point.blocks && !point.live_blocks && !point.peak_blocks)
         return;
@@ -107,7 +109,7 @@ static void export_dhat_write_point(struct dhat *dhat, size_t site, struct expor
     json_end(json);
 }
 
-static void export_dhat_write_points(struct dhat *dhat)
+static void export_dhat_write_points(struct export_dhat *dhat)
 {
     struct export_stack stack = EXPORT_STACK_INIT;
     json_array(&dhat->json, "pps");
@@ -118,7 +120,7 @@ static void export_dhat_write_points(struct dhat *dhat)
     export_stack_release(&stack);
 }
 
-static void export_dhat_write_frames(struct dhat *dhat)
+static void export_dhat_write_frames(struct export_dhat *dhat)
 {
     json_array(&dhat->json, "ftbl");
     json_string(&dhat->json, NULL, "[root]");
@@ -127,7 +129,7 @@ static void export_dhat_write_frames(struct dhat *dhat)
     json_end(&dhat->json);
 }
 
-static int export_dhat_write_all(struct dhat *dhat)
+static int export_dhat_write_all(struct export_dhat *dhat)
 {
     const struct profile *profile = dhat->exporting->profile;
     const char *command = profile_get(profile, PROFILE_META_COMMAND);
@@ -155,7 +157,7 @@ static int export_dhat_write_all(struct dhat *dhat)
 
 int export_dhat(struct exporting *exporting)
 {
-    struct dhat dhat = {.exporting = exporting, .json = json_begin(exporting->out, false)};
+    struct export_dhat dhat = {.exporting = exporting, .json = json_begin(exporting->out, false)};
     dhat.of_line = calloc(exporting->profile->line_count + 1, sizeof *dhat.of_line);
     if (!dhat.of_line)
         memory_exhausted();

@@ -18,7 +18,7 @@
 
 enum { NODES = 80, LEAST_PARTS = 200, EDGE_PARTS = 1000, LABEL_COLUMNS = 36 };
 
-struct edge {
+struct export_dot_edge {
     uint32_t from, to; /* keys of functions */
     uint64_t value;
     size_t seen;    /* the last site (+ 1) that had it */
@@ -30,7 +30,7 @@ struct dot {
     struct functions functions;
     const struct function_row **row_of; /* by key; NULL: passed over */
     struct intern numbers;              /* of edges */
-    struct edge *edges;
+    struct export_dot_edge *edges;
     size_t edge_capacity;
     uint64_t total;
 };
@@ -88,7 +88,7 @@ static void export_dot_add_edge(struct dot *dot, uint32_t from, uint32_t to, siz
     uint32_t at = export_intern(&dot->numbers, (char *)key, sizeof key, &is_new) - 1;
     array_need_bare_room(&dot->edges, &dot->edge_capacity, at, sizeof *dot->edges);
     if (is_new)
-        dot->edges[at] = (struct edge){.from = from, .to = to};
+        dot->edges[at] = (struct export_dot_edge){.from = from, .to = to};
     dot->edges[at].value += dot->edges[at].seen == site + 1 ? 0 : value;
     dot->edges[at].seen = site + 1;
     dot->edges[at].is_direct |= is_direct;
@@ -191,7 +191,7 @@ static void export_dot_write_node(struct dot *dot, const struct function_row *ro
     strbuf_release(&tip);
 }
 
-static void export_dot_write_edge(struct dot *dot, const struct edge *edge)
+static void export_dot_write_edge(struct dot *dot, const struct export_dot_edge *edge)
 {
     double share = dot->total ? (double)edge->value / (double)dot->total : 0;
     struct strbuf label = STRBUF_INIT;

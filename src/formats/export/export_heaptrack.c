@@ -27,22 +27,22 @@
 enum { PAGE_BYTES = 4096 };
 
 /* The block of the first allocation. */
-struct opening {
+struct export_heaptrack_opening {
     enum { OPENING_NONE, OPENING_TEMPORARY, OPENING_OTHER, OPENING_KEPT, OPENING_PEAK } what;
     size_t site;
 };
 
-struct heaptrack {
+struct export_heaptrack {
     struct exporting *exporting;
     struct intern strings, ips, traces;
     uint32_t *trace_of; /* by node: + 1, 0: not known yet */
     uint32_t infos;     /* at last also the number of the empty block */
-    struct opening opening;
+    struct export_heaptrack_opening opening;
 };
 
 /* ---- Names --------------------------------------------------------------------------------- */
 
-static uint32_t export_heaptrack_string_number(struct heaptrack *heaptrack, const char *text)
+static uint32_t export_heaptrack_string_number(struct export_heaptrack *heaptrack, const char *text)
 {
     struct strbuf plain = STRBUF_INIT;
     bool is_new = false;
@@ -56,7 +56,7 @@ static uint32_t export_heaptrack_string_number(struct heaptrack *heaptrack, cons
     return number;
 }
 
-static bool export_heaptrack_is_shown(const struct heaptrack *heaptrack, uint32_t code_index)
+static bool export_heaptrack_is_shown(const struct export_heaptrack *heaptrack, uint32_t code_index)
 {
     const struct profile_code *code = &heaptrack->exporting->profile->codes[code_index];
     for (uint32_t i = 0; i < code->line_count; i++)
@@ -65,7 +65,7 @@ static bool export_heaptrack_is_shown(const struct heaptrack *heaptrack, uint32_
     return false;
 }
 
-static void export_heaptrack_add_frame(struct heaptrack *heaptrack, struct strbuf *text,
+static void export_heaptrack_add_frame(struct export_heaptrack *heaptrack, struct strbuf *text,
                                        struct frame frame)
 {
     const struct profile *profile = heaptrack->exporting->profile;
@@ -83,7 +83,7 @@ static void export_heaptrack_add_frame(struct heaptrack *heaptrack, struct strbu
 }
 
 /* An instruction pointer with its frames, innermost first. */
-static uint32_t export_heaptrack_ip_number(struct heaptrack *heaptrack, uint32_t code_index,
+static uint32_t export_heaptrack_ip_number(struct export_heaptrack *heaptrack, uint32_t code_index,
                                            bool show_all)
 {
     const struct profile *profile = heaptrack->exporting->profile;
@@ -108,7 +108,7 @@ static uint32_t export_heaptrack_ip_number(struct heaptrack *heaptrack, uint32_t
     return number;
 }
 
-static uint32_t export_heaptrack_trace_number(struct heaptrack *heaptrack, uint32_t parent,
+static uint32_t export_heaptrack_trace_number(struct export_heaptrack *heaptrack, uint32_t parent,
                                               uint32_t code, bool show_all)
 {
     uint32_t key[] = {parent, export_heaptrack_ip_number(heaptrack, code, show_all)};
@@ -120,7 +120,7 @@ static uint32_t export_heaptrack_trace_number(struct heaptrack *heaptrack, uint3
 }
 
 /* The trace of a node, made from the outermost frame that has none yet. */
-static uint32_t export_heaptrack_trace_of(struct heaptrack *heaptrack, uint32_t node)
+static uint32_t export_heaptrack_trace_of(struct export_heaptrack *heaptrack, uint32_t node)
 {
     const struct profile_node *nodes = heaptrack->exporting->profile->nodes;
     while (node && !heaptrack->trace_of[node]) {
@@ -137,7 +137,7 @@ static uint32_t export_heaptrack_trace_of(struct heaptrack *heaptrack, uint32_t 
     return node ? heaptrack->trace_of[node] - 1 : 0;
 }
 
-static uint32_t export_heaptrack_trace_of_site(struct heaptrack *heaptrack, size_t site)
+static uint32_t export_heaptrack_trace_of_site(struct export_heaptrack *heaptrack, size_t site)
 {
     const struct profile *profile = heaptrack->exporting->profile;
     uint32_t node = profile->sites[site].path;
@@ -149,13 +149,13 @@ static uint32_t export_heaptrack_trace_of_site(struct heaptrack *heaptrack, size
 /* ---- Blocks -------------------------------------------------------------------------------- */
 
 /* `count` blocks of `bytes` in all: `larger` of them one byte larger than the others. */
-struct group {
+struct export_heaptrack_group {
     uint64_t count, bytes, larger;
     uint32_t
         info; /* of the larger ones, which come first; of the smaller the next, if there are both */
 };
-struct site {
-    struct group others, kept, peak, late;
+struct export_heaptrack_site {
+    struct export_heaptrack_group others, kept, peak, late;
     uint32_t trace;
     uint64_t temporary; /* of the others */
     bool is_last;       /* its last block at the peak is freed at once: a temporary one */
@@ -172,7 +172,8 @@ static uint64_t export_heaptrack_less(uint64_t a, uint64_t b)
 }
 
 /* exporters.c has made sure that what was allocated and what is left is known. */
-static void export_heaptrack_divide(struct site *site, const struct call_metrics *metrics)
+static void export_heaptrack_divide(struct export_heaptrack_site *site,
+                                    const struct call_metrics *metrics)
 {
     struct export_level peak = export_peak_level(metrics);
     struct export_level left = {figure_or(metrics->live_count, 0),
@@ -181,26 +182,27 @@ static void export_heaptrack_divide(struct site *site, const struct call_metrics
                                 figure_or(export_bytes(metrics), 0)};
     struct export_level kept = export_kept(born, peak, left);
     uint64_t temporary = figure_or(metrics->temporary_count, 0);
-    site->kept = (struct group){.count = kept.blocks, .bytes = kept.bytes};
-    site->peak =
-        (struct group){.count = peak.blocks - kept.blocks, .bytes = peak.bytes - kept.bytes};
-    site->late =
-        (struct group){.count = left.blocks - kept.blocks, .bytes = left.bytes - kept.bytes};
-    site->others = (struct group){
+    site->kept = (struct export_heaptrack_group){.count = kept.blocks, .bytes = kept.bytes};
+    site->peak = (struct export_heaptrack_group){.count = peak.blocks - kept.blocks,
+                                                 .bytes = peak.bytes - kept.bytes};
+    site->late = (struct export_heaptrack_group){.count = left.blocks - kept.blocks,
+                                                 .bytes = left.bytes - kept.bytes};
+    site->others = (struct export_heaptrack_group){
         .count = export_heaptrack_less(born.blocks + kept.blocks, peak.blocks + left.blocks),
         .bytes = export_heaptrack_less(born.bytes + kept.bytes, peak.bytes + left.bytes)};
     site->temporary = export_heaptrack_least(temporary, site->others.count);
     site->is_last = temporary > site->others.count && site->peak.count;
 }
 
-static void export_heaptrack_add_info(struct heaptrack *heaptrack, uint64_t size, uint32_t trace)
+static void export_heaptrack_add_info(struct export_heaptrack *heaptrack, uint64_t size,
+                                      uint32_t trace)
 {
     fprintf(heaptrack->exporting->out, "a %llx %x\n", (unsigned long long)size, trace);
     heaptrack->infos++;
 }
 
-static void export_heaptrack_add_infos(struct heaptrack *heaptrack, struct group *group,
-                                       uint32_t trace)
+static void export_heaptrack_add_infos(struct export_heaptrack *heaptrack,
+                                       struct export_heaptrack_group *group, uint32_t trace)
 {
     if (!group->count)
         return;
@@ -212,20 +214,21 @@ static void export_heaptrack_add_infos(struct heaptrack *heaptrack, struct group
     export_heaptrack_add_info(heaptrack, size, trace);
 }
 
-static uint32_t export_heaptrack_info_of(const struct group *group, uint64_t block)
+static uint32_t export_heaptrack_info_of(const struct export_heaptrack_group *group, uint64_t block)
 {
     return group->info + (group->larger && block >= group->larger);
 }
 
 /* ---- The opening --------------------------------------------------------------------------- */
 
-static uint64_t export_heaptrack_largest(const struct group *group)
+static uint64_t export_heaptrack_largest(const struct export_heaptrack_group *group)
 {
     return group->count ? group->bytes / group->count + (group->bytes % group->count != 0) : 0;
 }
 
 /* A kept block is alive while others come and go: all together are no more than the peak. */
-static struct opening export_heaptrack_choose_kept(const struct site *sites, size_t count)
+static struct export_heaptrack_opening
+export_heaptrack_choose_kept(const struct export_heaptrack_site *sites, size_t count)
 {
     uint64_t most = 0, peak = 0;
     for (size_t i = 0; i < count; i++) {
@@ -235,38 +238,40 @@ static struct opening export_heaptrack_choose_kept(const struct site *sites, siz
     }
     for (size_t i = 0; i < count; i++)
         if (sites[i].kept.count && export_heaptrack_largest(&sites[i].kept) + most <= peak)
-            return (struct opening){OPENING_KEPT, i};
-    return (struct opening){0};
+            return (struct export_heaptrack_opening){OPENING_KEPT, i};
+    return (struct export_heaptrack_opening){0};
 }
 
-static struct opening export_heaptrack_choose(const struct site *sites, size_t count)
+static struct export_heaptrack_opening
+export_heaptrack_choose(const struct export_heaptrack_site *sites, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         if (sites[i].temporary)
-            return (struct opening){OPENING_TEMPORARY, i};
-    struct opening kept = export_heaptrack_choose_kept(sites, count);
+            return (struct export_heaptrack_opening){OPENING_TEMPORARY, i};
+    struct export_heaptrack_opening kept = export_heaptrack_choose_kept(sites, count);
     if (kept.what)
         return kept;
     for (size_t i = 0; i < count; i++)
         if (sites[i].others.count)
-            return (struct opening){OPENING_OTHER, i};
+            return (struct export_heaptrack_opening){OPENING_OTHER, i};
     for (size_t i = 0; i < count; i++)
         if (sites[i].peak.count > sites[i].is_last)
-            return (struct opening){OPENING_PEAK, i};
-    return (struct opening){0};
+            return (struct export_heaptrack_opening){OPENING_PEAK, i};
+    return (struct export_heaptrack_opening){0};
 }
 
 /* Takes the block out of its group: it has the first info. */
-static void export_heaptrack_take_opening(struct heaptrack *heaptrack, struct site *sites)
+static void export_heaptrack_take_opening(struct export_heaptrack *heaptrack,
+                                          struct export_heaptrack_site *sites)
 {
-    struct opening *opening = &heaptrack->opening;
+    struct export_heaptrack_opening *opening = &heaptrack->opening;
     *opening = export_heaptrack_choose(sites, heaptrack->exporting->profile->site_count);
     if (!opening->what)
         return;
-    struct site *site = &sites[opening->site];
-    struct group *group = opening->what == OPENING_KEPT   ? &site->kept
-                          : opening->what == OPENING_PEAK ? &site->peak
-                                                          : &site->others;
+    struct export_heaptrack_site *site = &sites[opening->site];
+    struct export_heaptrack_group *group = opening->what == OPENING_KEPT   ? &site->kept
+                                           : opening->what == OPENING_PEAK ? &site->peak
+                                                                           : &site->others;
     uint64_t size = export_heaptrack_largest(group);
     site->temporary -= opening->what == OPENING_TEMPORARY;
     group->count--;
@@ -274,7 +279,7 @@ static void export_heaptrack_take_opening(struct heaptrack *heaptrack, struct si
     export_heaptrack_add_info(heaptrack, size, site->trace);
 }
 
-static void export_heaptrack_open(struct heaptrack *heaptrack)
+static void export_heaptrack_open(struct export_heaptrack *heaptrack)
 {
     FILE *out = heaptrack->exporting->out;
     if (!heaptrack->opening.what)
@@ -288,20 +293,22 @@ static void export_heaptrack_open(struct heaptrack *heaptrack)
 
 /* ---- Events -------------------------------------------------------------------------------- */
 
-static void export_heaptrack_allocate_all(struct heaptrack *heaptrack, const struct group *group)
+static void export_heaptrack_allocate_all(struct export_heaptrack *heaptrack,
+                                          const struct export_heaptrack_group *group)
 {
     for (uint64_t i = 0; i < group->count; i++)
         fprintf(heaptrack->exporting->out, "+ %x\n", export_heaptrack_info_of(group, i));
 }
 
-static void export_heaptrack_free_blocks(struct heaptrack *heaptrack, const struct group *group,
-                                         uint64_t count)
+static void export_heaptrack_free_blocks(struct export_heaptrack *heaptrack,
+                                         const struct export_heaptrack_group *group, uint64_t count)
 {
     for (uint64_t i = 0; i < count; i++)
         fprintf(heaptrack->exporting->out, "- %x\n", export_heaptrack_info_of(group, i));
 }
 
-static void export_heaptrack_come_and_go(struct heaptrack *heaptrack, const struct site *site)
+static void export_heaptrack_come_and_go(struct export_heaptrack *heaptrack,
+                                         const struct export_heaptrack_site *site)
 {
     FILE *out = heaptrack->exporting->out;
     for (uint64_t i = 0; i < site->others.count; i++) {
@@ -315,7 +322,7 @@ static void export_heaptrack_come_and_go(struct heaptrack *heaptrack, const stru
 
 /* ---- Writing ------------------------------------------------------------------------------- */
 
-static void export_heaptrack_write_head(struct heaptrack *heaptrack)
+static void export_heaptrack_write_head(struct export_heaptrack *heaptrack)
 {
     const struct profile *profile = heaptrack->exporting->profile;
     const char *command = profile_get(profile, PROFILE_META_COMMAND);
@@ -330,7 +337,8 @@ static void export_heaptrack_write_head(struct heaptrack *heaptrack)
 }
 
 /* Numbers the infos in the order in which their first blocks are allocated. */
-static void export_heaptrack_number(struct heaptrack *heaptrack, struct site *sites, size_t last)
+static void export_heaptrack_number(struct export_heaptrack *heaptrack,
+                                    struct export_heaptrack_site *sites, size_t last)
 {
     size_t count = heaptrack->exporting->profile->site_count;
     export_heaptrack_take_opening(heaptrack, sites);
@@ -349,8 +357,8 @@ static void export_heaptrack_number(struct heaptrack *heaptrack, struct site *si
 }
 
 /* Exactly one site is the last one: the peak's last block has one maker. */
-static void export_heaptrack_take_sites(struct heaptrack *heaptrack, struct site *sites,
-                                        size_t *last)
+static void export_heaptrack_take_sites(struct export_heaptrack *heaptrack,
+                                        struct export_heaptrack_site *sites, size_t *last)
 {
     const struct profile *profile = heaptrack->exporting->profile;
     *last = profile->site_count;
@@ -365,15 +373,15 @@ static void export_heaptrack_take_sites(struct heaptrack *heaptrack, struct site
     export_heaptrack_number(heaptrack, sites, *last);
 }
 
-static void export_heaptrack_write_time(struct heaptrack *heaptrack, uint64_t time_ns)
+static void export_heaptrack_write_time(struct export_heaptrack *heaptrack, uint64_t time_ns)
 {
     fprintf(heaptrack->exporting->out, "c %llx\n", (unsigned long long)(time_ns / 1000000));
 }
 
 /* The first block that goes: the last that came, where that is a temporary one. Nothing goes where
  * nothing came: the empty block would have number 0. */
-static void export_heaptrack_end_peak(struct heaptrack *heaptrack, const struct site *sites,
-                                      size_t last)
+static void export_heaptrack_end_peak(struct export_heaptrack *heaptrack,
+                                      const struct export_heaptrack_site *sites, size_t last)
 {
     bool is_last = last < heaptrack->exporting->profile->site_count;
     bool is_opening = heaptrack->opening.what == OPENING_PEAK;
@@ -386,8 +394,8 @@ static void export_heaptrack_end_peak(struct heaptrack *heaptrack, const struct 
         fputs("- 0\n", heaptrack->exporting->out);
 }
 
-static void export_heaptrack_write_peak(struct heaptrack *heaptrack, const struct site *sites,
-                                        size_t last)
+static void export_heaptrack_write_peak(struct export_heaptrack *heaptrack,
+                                        const struct export_heaptrack_site *sites, size_t last)
 {
     const struct profile *profile = heaptrack->exporting->profile;
     uint64_t resident;
@@ -406,8 +414,8 @@ static void export_heaptrack_write_peak(struct heaptrack *heaptrack, const struc
         export_heaptrack_free_blocks(heaptrack, &sites[i].peak, sites[i].peak.count - (i == last));
 }
 
-static void export_heaptrack_write_events(struct heaptrack *heaptrack, const struct site *sites,
-                                          size_t last)
+static void export_heaptrack_write_events(struct export_heaptrack *heaptrack,
+                                          const struct export_heaptrack_site *sites, size_t last)
 {
     const struct profile *profile = heaptrack->exporting->profile;
     size_t count = profile->site_count;
@@ -428,8 +436,8 @@ static void export_heaptrack_write_events(struct heaptrack *heaptrack, const str
 int export_heaptrack(struct exporting *exporting)
 {
     const struct profile *profile = exporting->profile;
-    struct heaptrack heaptrack = {.exporting = exporting};
-    struct site *sites = calloc(profile->site_count + 1, sizeof *sites);
+    struct export_heaptrack heaptrack = {.exporting = exporting};
+    struct export_heaptrack_site *sites = calloc(profile->site_count + 1, sizeof *sites);
     size_t last;
     heaptrack.trace_of = calloc(profile->node_count + 1, sizeof *heaptrack.trace_of);
     if (!sites || !heaptrack.trace_of)

@@ -15,13 +15,13 @@
 enum { SNAPSHOTS = 96, DEEPEST = 200, THRESHOLD_PARTS = 100 };
 
 /* One site's share, and how far from the allocating call its path was followed. */
-struct part {
+struct export_massif_part {
     uint64_t bytes;
     struct frame_walk walk;
     struct frame frame; /* the next to be shown */
     bool is_over;
 };
-struct massif {
+struct export_massif {
     struct exporting *exporting;
     unsigned number;  /* of the next snapshot */
     uint64_t last_ns; /* of the one before: time never goes back … */
@@ -30,7 +30,7 @@ struct massif {
 
 /* ---- The tree ------------------------------------------------------------------------------ */
 
-static uint64_t export_massif_sum_of(const struct part *parts, size_t count)
+static uint64_t export_massif_sum_of(const struct export_massif_part *parts, size_t count)
 {
     uint64_t sum = 0;
     for (size_t i = 0; i < count; i++)
@@ -45,36 +45,37 @@ static int export_massif_compare(uint64_t a, uint64_t b)
 
 static int export_massif_by_frame(const void *a, const void *b, void *context)
 {
-    const struct part *left = a, *right = b;
+    const struct export_massif_part *left = a, *right = b;
     if (left->is_over != right->is_over)
         return left->is_over ? 1 : -1;
     return export_massif_compare(frame_key(context, left->frame), frame_key(context, right->frame));
 }
 
-struct group {
-    struct part *parts;
+struct export_massif_group {
+    struct export_massif_part *parts;
     size_t count;
     uint64_t bytes;
 };
 
 static int export_massif_by_falling_bytes(const void *a, const void *b)
 {
-    const struct group *left = a, *right = b;
+    const struct export_massif_group *left = a, *right = b;
     int order = export_massif_compare(right->bytes, left->bytes);
     return order ? order : left->parts < right->parts ? -1 : left->parts > right->parts;
 }
 
 /* The parts, sorted, as groups of one frame each; those whose path is over are left out. */
-static struct group *export_massif_groups_of(const struct profile *profile, struct part *parts,
-                                             size_t count, size_t *group_count)
+static struct export_massif_group *export_massif_groups_of(const struct profile *profile,
+                                                           struct export_massif_part *parts,
+                                                           size_t count, size_t *group_count)
 {
-    struct group *groups = memory_need(calloc(count + 1, sizeof *groups));
+    struct export_massif_group *groups = memory_need(calloc(count + 1, sizeof *groups));
     *group_count = 0;
     qsort_r(parts, count, sizeof *parts, export_massif_by_frame, (void *)profile);
     for (size_t i = 0; i < count && !parts[i].is_over; i++) {
         bool is_same =
             i && frame_key(profile, parts[i].frame) == frame_key(profile, parts[i - 1].frame);
-        struct group *group = &groups[*group_count - is_same];
+        struct export_massif_group *group = &groups[*group_count - is_same];
         *group_count += !is_same;
         if (!group->count)
             group->parts = &parts[i];
@@ -115,17 +116,19 @@ static void export_massif_write_frame(const struct exporting *exporting, struct 
     strbuf_release(&text);
 }
 
-static void export_massif_step_outwards(struct group *group)
+static void export_massif_step_outwards(struct export_massif_group *group)
 {
     for (size_t i = 0; i < group->count; i++)
         group->parts[i].is_over = !frame_walk_next(&group->parts[i].walk, &group->parts[i].frame);
 }
 
-static void export_massif_write_node(struct exporting *exporting, struct part *parts, size_t count,
-                                     const struct frame *frame, unsigned depth, uint64_t threshold);
+static void export_massif_write_node(struct exporting *exporting, struct export_massif_part *parts,
+                                     size_t count, const struct frame *frame, unsigned depth,
+                                     uint64_t threshold);
 
-static void export_massif_write_rest(struct exporting *exporting, const struct group *groups,
-                                     size_t count, unsigned depth)
+static void export_massif_write_rest(struct exporting *exporting,
+                                     const struct export_massif_group *groups, size_t count,
+                                     unsigned depth)
 {
     uint64_t bytes = 0;
     for (size_t i = 0; i < count; i++)
@@ -137,9 +140,9 @@ static void export_massif_write_rest(struct exporting *exporting, const struct g
 
 /* Massif's lines say how many lines of the next level follow: those above the threshold, and one
  * for all others. */
-static void export_massif_write_below(struct exporting *exporting, struct group *groups,
-                                      size_t count, unsigned depth, uint64_t threshold,
-                                      size_t above)
+static void export_massif_write_below(struct exporting *exporting,
+                                      struct export_massif_group *groups, size_t count,
+                                      unsigned depth, uint64_t threshold, size_t above)
 {
     for (size_t i = 0; i < above; i++) {
         struct frame frame = groups[i].parts[0].frame;
@@ -151,11 +154,12 @@ static void export_massif_write_below(struct exporting *exporting, struct group 
         export_massif_write_rest(exporting, groups + above, count - above, depth);
 }
 
-static void export_massif_write_node(struct exporting *exporting, struct part *parts, size_t count,
-                                     const struct frame *frame, unsigned depth, uint64_t threshold)
+static void export_massif_write_node(struct exporting *exporting, struct export_massif_part *parts,
+                                     size_t count, const struct frame *frame, unsigned depth,
+                                     uint64_t threshold)
 {
     size_t group_count = 0, above = 0;
-    struct group *groups =
+    struct export_massif_group *groups =
         depth < DEEPEST ? export_massif_groups_of(exporting->profile, parts, count, &group_count)
                         : NULL;
     while (above < group_count && groups[above].bytes >= threshold)
@@ -173,8 +177,8 @@ static void export_massif_write_node(struct exporting *exporting, struct part *p
 
 /* ---- Who held it --------------------------------------------------------------------------- */
 
-static void export_massif_add_part(struct exporting *exporting, struct part *part, uint32_t node,
-                                   uint64_t bytes)
+static void export_massif_add_part(struct exporting *exporting, struct export_massif_part *part,
+                                   uint32_t node, uint64_t bytes)
 {
     part->bytes = bytes;
     part->is_over = false;
@@ -182,10 +186,11 @@ static void export_massif_add_part(struct exporting *exporting, struct part *par
 }
 
 /* At the highest peak every path's share is known. */
-static struct part *export_massif_parts_at_peak(struct exporting *exporting, size_t *count)
+static struct export_massif_part *export_massif_parts_at_peak(struct exporting *exporting,
+                                                              size_t *count)
 {
     const struct profile *profile = exporting->profile;
-    struct part *parts = memory_need(calloc(profile->site_count + 1, sizeof *parts));
+    struct export_massif_part *parts = memory_need(calloc(profile->site_count + 1, sizeof *parts));
     uint64_t bytes;
     *count = 0;
     for (size_t i = 0; i < profile->site_count; i++)
@@ -196,10 +201,10 @@ static struct part *export_massif_parts_at_peak(struct exporting *exporting, siz
 }
 
 /* At the others the largest shares. */
-static struct part *export_massif_parts_of(struct exporting *exporting, const struct peak *peak,
-                                           size_t *count)
+static struct export_massif_part *export_massif_parts_of(struct exporting *exporting,
+                                                         const struct peak *peak, size_t *count)
 {
-    struct part *parts = memory_need(calloc(peak->share_count + 1, sizeof *parts));
+    struct export_massif_part *parts = memory_need(calloc(peak->share_count + 1, sizeof *parts));
     *count = 0;
     for (size_t i = 0; i < peak->share_count; i++)
         if (!exporting->wanted || exporting->wanted[peak->shares[i].node])
@@ -210,8 +215,8 @@ static struct part *export_massif_parts_of(struct exporting *exporting, const st
 
 /* ---- Snapshots ----------------------------------------------------------------------------- */
 
-static void export_massif_begin_snapshot(struct massif *massif, uint64_t time_ns, uint64_t bytes,
-                                         const char *tree)
+static void export_massif_begin_snapshot(struct export_massif *massif, uint64_t time_ns,
+                                         uint64_t bytes, const char *tree)
 {
     if (time_ns > massif->end_ns)
         time_ns = massif->end_ns;
@@ -225,8 +230,9 @@ static void export_massif_begin_snapshot(struct massif *massif, uint64_t time_ns
             tree);
 }
 
-static void export_massif_write_peak(struct massif *massif, uint64_t time_ns, uint64_t bytes,
-                                     struct part *parts, size_t count, bool is_highest)
+static void export_massif_write_peak(struct export_massif *massif, uint64_t time_ns, uint64_t bytes,
+                                     struct export_massif_part *parts, size_t count,
+                                     bool is_highest)
 {
     export_massif_begin_snapshot(massif, time_ns, bytes, is_highest ? "peak" : "detailed");
     export_massif_write_node(massif->exporting, parts, count, NULL, 0, bytes / THRESHOLD_PARTS + 1);
@@ -235,13 +241,14 @@ static void export_massif_write_peak(struct massif *massif, uint64_t time_ns, ui
 
 /* What of a peak's bytes is in no share that was kept is a place of its own. In a damaged profile
  * the shares may have more than the peak: then nothing is. */
-static void export_massif_write_other_peak(struct massif *massif, const struct peak *peak)
+static void export_massif_write_other_peak(struct export_massif *massif, const struct peak *peak)
 {
     struct exporting *exporting = massif->exporting;
     size_t count, group_count, above = 0;
     uint64_t threshold = peak->bytes / THRESHOLD_PARTS + 1;
-    struct part *parts = export_massif_parts_of(exporting, peak, &count);
-    struct group *groups = export_massif_groups_of(exporting->profile, parts, count, &group_count);
+    struct export_massif_part *parts = export_massif_parts_of(exporting, peak, &count);
+    struct export_massif_group *groups =
+        export_massif_groups_of(exporting->profile, parts, count, &group_count);
     uint64_t shared = export_massif_sum_of(parts, count);
     uint64_t rest = shared < peak->bytes ? peak->bytes - shared : 0;
     while (above < group_count && groups[above].bytes >= threshold)
@@ -271,13 +278,13 @@ static struct figure export_massif_highest(const struct profile *profile, size_t
 }
 
 /* Without a known moment the highest peak comes last. */
-static uint64_t export_massif_highest_ns(const struct massif *massif)
+static uint64_t export_massif_highest_ns(const struct export_massif *massif)
 {
     return figure_or(massif->exporting->peak_ns, NEVER);
 }
 
 /* The peaks up to `until_ns` that were not yet written. */
-static void export_massif_write_peaks(struct massif *massif, size_t *next, bool *had_highest,
+static void export_massif_write_peaks(struct export_massif *massif, size_t *next, bool *had_highest,
                                       uint64_t until_ns)
 {
     struct exporting *exporting = massif->exporting;
@@ -292,7 +299,7 @@ static void export_massif_write_peaks(struct massif *massif, size_t *next, bool 
             return;
         if (is_highest) {
             size_t count;
-            struct part *parts = export_massif_parts_at_peak(exporting, &count);
+            struct export_massif_part *parts = export_massif_parts_at_peak(exporting, &count);
             export_massif_write_peak(massif, at_ns, export_massif_sum_of(parts, count), parts,
                                      count, true);
             *had_highest = true;
@@ -305,7 +312,7 @@ static void export_massif_write_peaks(struct massif *massif, size_t *next, bool 
     }
 }
 
-static void export_massif_write_snapshots(struct massif *massif)
+static void export_massif_write_snapshots(struct export_massif *massif)
 {
     const struct profile *profile = massif->exporting->profile;
     size_t step = profile->bucket_count / SNAPSHOTS + 1, next = 0;
@@ -343,7 +350,7 @@ int export_massif(struct exporting *exporting)
 {
     const struct profile *profile = exporting->profile;
     const char *command = profile_get(profile, PROFILE_META_COMMAND);
-    struct massif massif = {.exporting = exporting, .end_ns = export_massif_end(exporting)};
+    struct export_massif massif = {.exporting = exporting, .end_ns = export_massif_end(exporting)};
     struct strbuf plain = STRBUF_INIT;
     export_add_plain(&plain, command ? command : export_title(profile), NULL, 0);
     fprintf(exporting->out,

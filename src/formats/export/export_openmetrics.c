@@ -126,14 +126,14 @@ static void export_openmetrics_write_program(struct openmetrics *openmetrics)
 
 /* ---- By function --------------------------------------------------------------------------- */
 
-struct value {
+struct export_openmetrics_value {
     struct figure value;
     const struct function_row *row;
 };
 
 static int export_openmetrics_by_falling_value(const void *a, const void *b)
 {
-    const struct value *left = a, *right = b;
+    const struct export_openmetrics_value *left = a, *right = b;
     int order = figure_compare(right->value, left->value);
     if (order)
         return order;
@@ -141,7 +141,7 @@ static int export_openmetrics_by_falling_value(const void *a, const void *b)
 }
 
 static void export_openmetrics_write_function(struct openmetrics *openmetrics, const char *family,
-                                              const struct value *value)
+                                              const struct export_openmetrics_value *value)
 {
     struct exporting *exporting = openmetrics->exporting;
     struct frame frame = frame_at(value->row->code, value->row->line);
@@ -163,7 +163,7 @@ static void export_openmetrics_write_largest(struct openmetrics *openmetrics,
                                              const struct functions *functions)
 {
     const struct export_options *options = openmetrics->exporting->options;
-    struct value *values = calloc(functions->count + 1, sizeof *values);
+    struct export_openmetrics_value *values = calloc(functions->count + 1, sizeof *values);
     struct strbuf family = STRBUF_INIT;
     if (!values)
         memory_exhausted();

@@ -51,7 +51,7 @@ enum {
     FUNCTION_FILE = 4,
 };
 
-struct pprof {
+struct export_pprof {
     struct exporting *exporting;
     struct strbuf message, part, inner;
     struct intern strings, functions;  /* number 1 is "" in the former: index 0 of the table */
@@ -69,7 +69,7 @@ struct pprof_row {
 };
 
 /* The index in the table of strings, which takes it up the first time. */
-static uint64_t export_pprof_string_index(struct pprof *pprof, const char *string)
+static uint64_t export_pprof_string_index(struct export_pprof *pprof, const char *string)
 {
     bool is_new;
     uint32_t number = export_intern(&pprof->strings, string, strlen(string), &is_new);
@@ -107,7 +107,7 @@ static struct figure export_pprof_field_of(const struct call_metrics *metrics, s
     return *(const struct figure *)((const char *)metrics + offset);
 }
 
-static bool export_pprof_has_type(const struct pprof *pprof, const struct sample_type *type)
+static bool export_pprof_has_type(const struct export_pprof *pprof, const struct sample_type *type)
 {
     const struct program_metrics *program = &pprof->exporting->profile->program;
     if (type->level == MEMORY_RESIDENT)
@@ -143,7 +143,7 @@ static uint64_t export_pprof_value_of(const struct pprof_row *row, const struct 
     return figure_or(figure_known(more) ? figure_add(value, more) : value, 0);
 }
 
-static void export_pprof_add_type(struct pprof *pprof, unsigned field, const char *name,
+static void export_pprof_add_type(struct export_pprof *pprof, unsigned field, const char *name,
                                   const char *unit)
 {
     uint64_t type_index = export_pprof_string_index(pprof, name),
@@ -154,7 +154,7 @@ static void export_pprof_add_type(struct pprof *pprof, unsigned field, const cha
 }
 
 /* The type that shows the metric which was asked for, if one does. */
-static void export_pprof_add_default_type(struct pprof *pprof)
+static void export_pprof_add_default_type(struct export_pprof *pprof)
 {
     for (size_t i = 0; i < TYPES; i++)
         if (types[i].level == MEMORY_HEAP &&
@@ -166,7 +166,7 @@ static void export_pprof_add_default_type(struct pprof *pprof)
 /* ---- Mappings, locations, functions -------------------------------------------------------- */
 
 /* What the frames of a module say, in all. */
-static void export_pprof_add_knowledge(struct pprof *pprof, uint32_t module)
+static void export_pprof_add_knowledge(struct export_pprof *pprof, uint32_t module)
 {
     const struct profile *profile = pprof->exporting->profile;
     bool functions = false, files = false, lines = false, inlines = false;
@@ -186,7 +186,7 @@ static void export_pprof_add_knowledge(struct pprof *pprof, uint32_t module)
     proto_number(&pprof->part, MAPPING_HAS_INLINES, inlines);
 }
 
-static void export_pprof_add_mapping(struct pprof *pprof, uint32_t index)
+static void export_pprof_add_mapping(struct export_pprof *pprof, uint32_t index)
 {
     const struct profile_module *module = &pprof->exporting->profile->modules[index];
     struct strbuf build_id = STRBUF_INIT;
@@ -205,7 +205,7 @@ static void export_pprof_add_mapping(struct pprof *pprof, uint32_t index)
 }
 
 /* pprof takes the first mapping for the program's own. */
-static void export_pprof_add_mappings(struct pprof *pprof)
+static void export_pprof_add_mappings(struct export_pprof *pprof)
 {
     const struct profile *profile = pprof->exporting->profile;
     const char *executable = profile_get(profile, PROFILE_META_EXECUTABLE);
@@ -219,7 +219,7 @@ static void export_pprof_add_mappings(struct pprof *pprof)
 }
 
 /* A function is a name in a file. */
-static uint64_t export_pprof_function_id(struct pprof *pprof, struct frame frame)
+static uint64_t export_pprof_function_id(struct export_pprof *pprof, struct frame frame)
 {
     const struct profile *profile = pprof->exporting->profile;
     const struct profile_function *function =
@@ -251,7 +251,7 @@ static uint64_t export_pprof_function_id(struct pprof *pprof, struct frame frame
     return id;
 }
 
-static void export_pprof_add_line(struct pprof *pprof, struct frame frame)
+static void export_pprof_add_line(struct export_pprof *pprof, struct frame frame)
 {
     uint64_t function = export_pprof_function_id(pprof, frame);
     proto_number(&pprof->inner, LINE_FUNCTION, function);
@@ -261,7 +261,8 @@ static void export_pprof_add_line(struct pprof *pprof, struct frame frame)
 
 /* A code location with those of its frames that are shown. Its number is the code's. Code without a
  * name has no line: pprof then shows address and mapping. */
-static void export_pprof_add_location(struct pprof *pprof, uint32_t code_index, bool show_all)
+static void export_pprof_add_location(struct export_pprof *pprof, uint32_t code_index,
+                                      bool show_all)
 {
     const struct profile *profile = pprof->exporting->profile;
     const struct profile_code *code = &profile->codes[code_index];
@@ -288,7 +289,7 @@ static void export_pprof_add_location(struct pprof *pprof, uint32_t code_index, 
 
 /* ---- Samples ------------------------------------------------------------------------------- */
 
-static bool export_pprof_take_values(const struct pprof *pprof, const struct pprof_row *row,
+static bool export_pprof_take_values(const struct export_pprof *pprof, const struct pprof_row *row,
                                      struct strbuf *values)
 {
     bool any = false;
@@ -302,7 +303,7 @@ static bool export_pprof_take_values(const struct pprof *pprof, const struct ppr
     return any;
 }
 
-static void export_pprof_add_sample(struct pprof *pprof, struct strbuf *locations,
+static void export_pprof_add_sample(struct export_pprof *pprof, struct strbuf *locations,
                                     struct strbuf *values)
 {
     proto_part(&pprof->part, SAMPLE_LOCATION, locations);
@@ -311,8 +312,8 @@ static void export_pprof_add_sample(struct pprof *pprof, struct strbuf *location
 }
 
 /* Adds the locations of a path, which are written where they are new. */
-static void export_pprof_take_path(struct pprof *pprof, uint32_t path, struct export_stack *stack,
-                                   struct strbuf *locations)
+static void export_pprof_take_path(struct export_pprof *pprof, uint32_t path,
+                                   struct export_stack *stack, struct strbuf *locations)
 {
     export_stack_take(stack, pprof->exporting, path);
     bool hidden_only = stack->count == 1 && pprof->exporting->hidden[stack->frames[0].line];
@@ -325,8 +326,8 @@ static void export_pprof_take_path(struct pprof *pprof, uint32_t path, struct ex
     }
 }
 
-static void export_pprof_add_path(struct pprof *pprof, const struct pprof_row *row, uint32_t path,
-                                  struct export_stack *stack)
+static void export_pprof_add_path(struct export_pprof *pprof, const struct pprof_row *row,
+                                  uint32_t path, struct export_stack *stack)
 {
     struct strbuf locations = STRBUF_INIT, values = STRBUF_INIT;
     const bool *wanted = pprof->exporting->wanted;
@@ -341,7 +342,7 @@ static void export_pprof_add_path(struct pprof *pprof, const struct pprof_row *r
 /* ---- Owners of resident memory ------------------------------------------------------------- */
 
 /* A location and a function of the owner's name; their numbers are behind those of code. */
-static uint64_t export_pprof_add_owner_location(struct pprof *pprof,
+static uint64_t export_pprof_add_owner_location(struct export_pprof *pprof,
                                                 const struct profile_owner *owner)
 {
     struct strbuf name = STRBUF_INIT, function = STRBUF_INIT;
@@ -364,7 +365,7 @@ static uint64_t export_pprof_add_owner_location(struct pprof *pprof,
     return location;
 }
 
-static void export_pprof_add_unnamed_owner(struct pprof *pprof, const struct pprof_row *row,
+static void export_pprof_add_unnamed_owner(struct export_pprof *pprof, const struct pprof_row *row,
                                            const struct profile_owner *owner)
 {
     struct strbuf locations = STRBUF_INIT, values = STRBUF_INIT;
@@ -377,7 +378,7 @@ static void export_pprof_add_unnamed_owner(struct pprof *pprof, const struct ppr
 }
 
 /* The tool's own memory is not the program's. */
-static void export_pprof_add_owners(struct pprof *pprof, struct export_stack *stack)
+static void export_pprof_add_owners(struct export_pprof *pprof, struct export_stack *stack)
 {
     const struct profile *profile = pprof->exporting->profile;
     for (size_t i = 0; pprof->look && i < profile->owner_count; i++) {
@@ -392,7 +393,7 @@ static void export_pprof_add_owners(struct pprof *pprof, struct export_stack *st
     }
 }
 
-static void export_pprof_add_samples(struct pprof *pprof)
+static void export_pprof_add_samples(struct export_pprof *pprof)
 {
     const struct profile *profile = pprof->exporting->profile;
     struct export_stack stack = EXPORT_STACK_INIT;
@@ -410,7 +411,7 @@ static void export_pprof_add_samples(struct pprof *pprof)
     export_stack_release(&stack);
 }
 
-static void export_pprof_add_comments(struct pprof *pprof)
+static void export_pprof_add_comments(struct export_pprof *pprof)
 {
     const struct profile *profile = pprof->exporting->profile;
     struct strbuf text = STRBUF_INIT;
@@ -425,7 +426,7 @@ static void export_pprof_add_comments(struct pprof *pprof)
         proto_number(&pprof->message, PROFILE_COMMENT, export_pprof_string_index(pprof, command));
 }
 
-static void export_pprof_add_all(struct pprof *pprof)
+static void export_pprof_add_all(struct export_pprof *pprof)
 {
     const struct profile *profile = pprof->exporting->profile;
     export_pprof_string_index(pprof, "");
@@ -445,7 +446,7 @@ static void export_pprof_add_all(struct pprof *pprof)
 }
 
 /* Of a region, and of one level, there is nothing but what its call paths say. */
-static void export_pprof_choose_levels(struct pprof *pprof)
+static void export_pprof_choose_levels(struct export_pprof *pprof)
 {
     const struct profile *profile = pprof->exporting->profile;
     bool of_all = !pprof->exporting->options->region &&
@@ -458,7 +459,7 @@ static void export_pprof_choose_levels(struct pprof *pprof)
 
 int export_pprof(struct exporting *exporting)
 {
-    struct pprof pprof = {
+    struct export_pprof pprof = {
         .exporting = exporting, .message = STRBUF_INIT, .part = STRBUF_INIT, .inner = STRBUF_INIT};
     struct strbuf packed = STRBUF_INIT;
     export_pprof_choose_levels(&pprof);

@@ -10,7 +10,7 @@
 #include "aggregate/functions.h"
 
 /* One row is being written; in a CSV's first line the names of its columns are instead. */
-struct sheet {
+struct export_tables_sheet {
     struct exporting *exporting;
     bool is_csv, is_head;
     size_t column;
@@ -29,7 +29,7 @@ static void export_tables_write_quoted(FILE *out, const char *text)
     strbuf_release(&field);
 }
 
-static void export_tables_begin_row(struct sheet *sheet)
+static void export_tables_begin_row(struct export_tables_sheet *sheet)
 {
     sheet->column = 0;
     if (sheet->is_csv)
@@ -38,7 +38,7 @@ static void export_tables_begin_row(struct sheet *sheet)
     json_object(&sheet->json, NULL);
 }
 
-static void export_tables_end_row(struct sheet *sheet)
+static void export_tables_end_row(struct export_tables_sheet *sheet)
 {
     if (!sheet->is_csv)
         json_end(&sheet->json);
@@ -46,7 +46,7 @@ static void export_tables_end_row(struct sheet *sheet)
 }
 
 /* The comma before a field; false: its name has been written in its place. */
-static bool export_tables_begin_field(struct sheet *sheet, const char *name)
+static bool export_tables_begin_field(struct export_tables_sheet *sheet, const char *name)
 {
     if (sheet->column++)
         fputc(',', sheet->exporting->out);
@@ -55,7 +55,8 @@ static bool export_tables_begin_field(struct sheet *sheet, const char *name)
     return !sheet->is_head;
 }
 
-static void export_tables_text(struct sheet *sheet, const char *name, const char *value)
+static void export_tables_text(struct export_tables_sheet *sheet, const char *name,
+                               const char *value)
 {
     if (!sheet->is_csv)
         json_string(&sheet->json, name, value);
@@ -63,7 +64,8 @@ static void export_tables_text(struct sheet *sheet, const char *name, const char
         export_tables_write_quoted(sheet->exporting->out, value);
 }
 
-static void export_tables_figure(struct sheet *sheet, const char *name, struct figure value)
+static void export_tables_figure(struct export_tables_sheet *sheet, const char *name,
+                                 struct figure value)
 {
     uint64_t number;
     if (!sheet->is_csv)
@@ -72,19 +74,22 @@ static void export_tables_figure(struct sheet *sheet, const char *name, struct f
         fprintf(sheet->exporting->out, "%llu", (unsigned long long)number);
 }
 
-static void export_tables_number(struct sheet *sheet, const char *name, uint64_t value)
+static void export_tables_number(struct export_tables_sheet *sheet, const char *name,
+                                 uint64_t value)
 {
     export_tables_figure(sheet, name, figure_of(value));
 }
 
-static void export_tables_metrics_of(struct sheet *sheet, const struct call_metrics *metrics)
+static void export_tables_metrics_of(struct export_tables_sheet *sheet,
+                                     const struct call_metrics *metrics)
 {
     for (size_t i = 0; i < sheet->metrics.count; i++)
         export_tables_figure(sheet, sheet->metrics.entries[i]->column,
                              metric_value(sheet->metrics.entries[i], metrics));
 }
 
-static void export_tables_place_of(struct sheet *sheet, struct frame frame, bool with_line)
+static void export_tables_place_of(struct export_tables_sheet *sheet, struct frame frame,
+                                   bool with_line)
 {
     uint32_t line;
     struct strbuf path = STRBUF_INIT;
@@ -99,7 +104,8 @@ static void export_tables_place_of(struct sheet *sheet, struct frame frame, bool
 
 /* ---- Functions ----------------------------------------------------------------------------- */
 
-static void export_tables_write_function(struct sheet *sheet, const struct function_row *row)
+static void export_tables_write_function(struct export_tables_sheet *sheet,
+                                         const struct function_row *row)
 {
     const struct export_options *options = sheet->exporting->options;
     const struct profile *profile = sheet->exporting->profile;
@@ -117,7 +123,7 @@ static void export_tables_write_function(struct sheet *sheet, const struct funct
     strbuf_release(&name);
 }
 
-static int export_tables_write_functions(struct sheet *sheet)
+static int export_tables_write_functions(struct export_tables_sheet *sheet)
 {
     struct functions functions;
     const struct exporting *exporting = sheet->exporting;
@@ -135,8 +141,8 @@ static int export_tables_write_functions(struct sheet *sheet)
 /* ---- Paths --------------------------------------------------------------------------------- */
 
 /* "main;run;load": outermost first. */
-static void export_tables_stack_text(struct sheet *sheet, const struct export_stack *stack,
-                                     struct strbuf *out)
+static void export_tables_stack_text(struct export_tables_sheet *sheet,
+                                     const struct export_stack *stack, struct strbuf *out)
 {
     for (size_t i = stack->count; i-- > 0;) {
         if (out->length)
@@ -145,7 +151,7 @@ static void export_tables_stack_text(struct sheet *sheet, const struct export_st
     }
 }
 
-static void export_tables_write_path(struct sheet *sheet, uint32_t node,
+static void export_tables_write_path(struct export_tables_sheet *sheet, uint32_t node,
                                      const struct call_metrics *metrics, struct export_stack *stack)
 {
     struct strbuf name = STRBUF_INIT, all = STRBUF_INIT;
@@ -163,7 +169,7 @@ static void export_tables_write_path(struct sheet *sheet, uint32_t node,
     strbuf_release(&all);
 }
 
-static void export_tables_write_paths(struct sheet *sheet)
+static void export_tables_write_paths(struct export_tables_sheet *sheet)
 {
     const struct profile *profile = sheet->exporting->profile;
     struct export_stack stack = EXPORT_STACK_INIT;
@@ -176,14 +182,14 @@ static void export_tables_write_paths(struct sheet *sheet)
 
 /* ---- Timeline ------------------------------------------------------------------------------ */
 
-static void export_tables_level(struct sheet *sheet, const char *lowest, const char *highest,
-                                const struct timeline_level *of)
+static void export_tables_level(struct export_tables_sheet *sheet, const char *lowest,
+                                const char *highest, const struct timeline_level *of)
 {
     export_tables_figure(sheet, lowest, of->min);
     export_tables_figure(sheet, highest, of->max);
 }
 
-static void export_tables_write_interval(struct sheet *sheet, uint64_t start_ns,
+static void export_tables_write_interval(struct export_tables_sheet *sheet, uint64_t start_ns,
                                          const struct timeline_bucket *bucket)
 {
     const struct timeline_level none = {FIGURE_UNKNOWN, FIGURE_UNKNOWN};
@@ -205,7 +211,7 @@ static void export_tables_write_interval(struct sheet *sheet, uint64_t start_ns,
     export_tables_end_row(sheet);
 }
 
-static void export_tables_write_timeline(struct sheet *sheet)
+static void export_tables_write_timeline(struct export_tables_sheet *sheet)
 {
     const struct profile *profile = sheet->exporting->profile;
     for (size_t i = 0; i < profile->bucket_count; i++)
@@ -215,7 +221,7 @@ static void export_tables_write_timeline(struct sheet *sheet)
 /* ---- All of it ----------------------------------------------------------------------------- */
 
 /* The names of the columns are those of a row that stands for none. */
-static void export_tables_write_head(struct sheet *sheet, enum export_rows rows)
+static void export_tables_write_head(struct export_tables_sheet *sheet, enum export_rows rows)
 {
     static const struct timeline_bucket no_bucket;
     static const struct function_row no_row;
@@ -233,7 +239,7 @@ static void export_tables_write_head(struct sheet *sheet, enum export_rows rows)
 
 static int export_tables_write(struct exporting *exporting, bool is_csv)
 {
-    struct sheet sheet = {.exporting = exporting, .is_csv = is_csv};
+    struct export_tables_sheet sheet = {.exporting = exporting, .is_csv = is_csv};
     enum export_rows rows = exporting->options->rows;
     int error = 0;
     export_columns_init(&sheet.metrics, exporting->profile, false);

@@ -16,10 +16,10 @@ enum { TB, TBK, TL, MB, GB, GBK, EB, EBK, FIGURES };
 static const char *const figure_names[FIGURES] = {"tb", "tbk", "tl", "mb",
                                                   "gb", "gbk", "eb", "ebk"};
 
-struct dhat {
+struct import_dhat {
     struct gather *gather;
     struct json_reader json;
-    struct text points; /* what stands at "pps": read when the frames are known */
+    struct import_text points; /* what stands at "pps": read when the frames are known */
     uint32_t *locations;
     size_t location_count, location_capacity;
     uint64_t unit_ns; /* 0: time is not in units of time */
@@ -29,7 +29,7 @@ struct dhat {
 
 /* ---- Frames -------------------------------------------------------------------------------- */
 
-static void import_dhat_take_frame(struct dhat *dhat)
+static void import_dhat_take_frame(struct import_dhat *dhat)
 {
     if (!json_reader_string(&dhat->json))
         return;
@@ -37,10 +37,10 @@ static void import_dhat_take_frame(struct dhat *dhat)
                     sizeof *dhat->locations);
     struct strbuf *text = &dhat->json.text;
     dhat->locations[dhat->location_count++] =
-        text_frame(dhat->gather, (struct text){text->data, text->data + text->length});
+        text_frame(dhat->gather, (struct import_text){text->data, text->data + text->length});
 }
 
-static void import_dhat_take_frames(struct dhat *dhat)
+static void import_dhat_take_frames(struct import_dhat *dhat)
 {
     bool first = true;
     json_reader_array(&dhat->json);
@@ -50,13 +50,13 @@ static void import_dhat_take_frames(struct dhat *dhat)
 
 /* ---- Program points ------------------------------------------------------------------------ */
 
-struct point {
+struct import_dhat_point {
     uint64_t figures[FIGURES];
     uint64_t *stack; /* STACK_MAX */
     size_t depth;
 };
 
-static void import_dhat_take_stack(struct dhat *dhat, struct point *point)
+static void import_dhat_take_stack(struct import_dhat *dhat, struct import_dhat_point *point)
 {
     bool first = true;
     json_reader_array(&dhat->json);
@@ -71,7 +71,7 @@ static void import_dhat_take_stack(struct dhat *dhat, struct point *point)
     }
 }
 
-static void import_dhat_add_point(struct dhat *dhat, const struct point *point)
+static void import_dhat_add_point(struct import_dhat *dhat, const struct import_dhat_point *point)
 {
     uint32_t path = 0;
     for (size_t i = point->depth; i-- > 0;)
@@ -93,9 +93,9 @@ static void import_dhat_add_point(struct dhat *dhat, const struct point *point)
     metrics->peak_bytes = is_first ? figure_of(gather_sum(figures[MB], 0)) : FIGURE_UNKNOWN;
 }
 
-static void import_dhat_take_point(struct dhat *dhat, uint64_t *stack)
+static void import_dhat_take_point(struct import_dhat *dhat, uint64_t *stack)
 {
-    struct point point = {.stack = stack};
+    struct import_dhat_point point = {.stack = stack};
     bool first = true;
     json_reader_object(&dhat->json);
     while (json_reader_key(&dhat->json, &first)) {
@@ -113,7 +113,7 @@ static void import_dhat_take_point(struct dhat *dhat, uint64_t *stack)
         import_dhat_add_point(dhat, &point);
 }
 
-static void import_dhat_take_points(struct dhat *dhat)
+static void import_dhat_take_points(struct import_dhat *dhat)
 {
     bool first = true;
     uint64_t *stack = memory_need(calloc(STACK_MAX, sizeof *stack));
@@ -128,7 +128,7 @@ static void import_dhat_take_points(struct dhat *dhat)
 
 /* ---- The whole ----------------------------------------------------------------------------- */
 
-static void import_dhat_take_command(struct dhat *dhat)
+static void import_dhat_take_command(struct import_dhat *dhat)
 {
     if (!json_reader_string(&dhat->json))
         return;
@@ -140,7 +140,7 @@ static void import_dhat_take_command(struct dhat *dhat)
     gather_fact(dhat->gather, PROFILE_META_PROGRAM, name, first - (size_t)(name - command));
 }
 
-static void import_dhat_take_unit(struct dhat *dhat)
+static void import_dhat_take_unit(struct import_dhat *dhat)
 {
     static const struct {
         const char *name;
@@ -153,7 +153,7 @@ static void import_dhat_take_unit(struct dhat *dhat)
             dhat->unit_ns = units[i].ns;
 }
 
-static void import_dhat_take_member(struct dhat *dhat)
+static void import_dhat_take_member(struct import_dhat *dhat)
 {
     const char *key = dhat->json.text.data;
     uint64_t number;
@@ -182,7 +182,7 @@ static void import_dhat_take_member(struct dhat *dhat)
     }
 }
 
-static void import_dhat_finish(struct dhat *dhat)
+static void import_dhat_finish(struct import_dhat *dhat)
 {
     struct gather *gather = dhat->gather;
     static const char instructions[] =
@@ -196,7 +196,7 @@ static void import_dhat_finish(struct dhat *dhat)
         gather_fact(gather, PROFILE_META_IMPORT_NOTE, instructions, sizeof instructions - 1);
 }
 
-static int import_dhat_fail(struct dhat *dhat, struct strbuf *why)
+static int import_dhat_fail(struct import_dhat *dhat, struct strbuf *why)
 {
     strbuf_reset(why);
     if (!dhat->json.is_wrong && !dhat->is_heap)
@@ -215,8 +215,8 @@ bool import_is_dhat(const char *bytes, size_t count)
 
 int import_dhat(struct gather *gather, const char *bytes, size_t count, struct strbuf *why)
 {
-    struct dhat dhat = {.gather = gather,
-                        .json = {bytes, bytes, bytes + count, false, STRBUF_INIT}};
+    struct import_dhat dhat = {.gather = gather,
+                               .json = {bytes, bytes, bytes + count, false, STRBUF_INIT}};
     bool first = true;
     GATHER_KNOWS(gather, alloc_bytes);
     GATHER_KNOWS(gather, alloc_count);

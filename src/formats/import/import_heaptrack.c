@@ -9,13 +9,13 @@
 
 enum { VERSION_MAX = 3 };
 
-struct heaptrack {
+struct import_heaptrack {
     struct gather *gather;
     struct strbuf *why;
-    struct text all;
+    struct import_text all;
     size_t line_number;
     uint64_t version;
-    struct text *strings; /* by index - 1; they lie in the file */
+    struct import_text *strings; /* by index - 1; they lie in the file */
     size_t string_count, string_capacity;
     uint32_t *locations; /* by ip index - 1 */
     size_t ip_count, ip_capacity;
@@ -31,7 +31,7 @@ struct heaptrack {
     uint64_t alloc_count, alloc_bytes, free_count, free_bytes; /* since the last moment */
 };
 
-static int import_heaptrack_fail(struct heaptrack *heaptrack, const char *what)
+static int import_heaptrack_fail(struct import_heaptrack *heaptrack, const char *what)
 {
     strbuf_reset(heaptrack->why);
     strbuf_addf(heaptrack->why, "line %zu of the heaptrack file %s", heaptrack->line_number, what);
@@ -41,7 +41,7 @@ static int import_heaptrack_fail(struct heaptrack *heaptrack, const char *what)
 /* ---- Names --------------------------------------------------------------------------------- */
 
 /* From version 3 on strings have their length before them, and may hold line ends. */
-static int import_heaptrack_take_string(struct heaptrack *heaptrack, struct text line)
+static int import_heaptrack_take_string(struct import_heaptrack *heaptrack, struct import_text line)
 {
     uint64_t length = (uint64_t)(line.end - line.at);
     if (heaptrack->version >= 3) {
@@ -60,7 +60,7 @@ static int import_heaptrack_take_string(struct heaptrack *heaptrack, struct text
 }
 
 /* A string by its index; 0 is none. False: there is none of that number. */
-static bool import_heaptrack_string_at(struct heaptrack *heaptrack, uint64_t index,
+static bool import_heaptrack_string_at(struct import_heaptrack *heaptrack, uint64_t index,
                                        const char **text, size_t *length)
 {
     *text = NULL;
@@ -74,8 +74,9 @@ static bool import_heaptrack_string_at(struct heaptrack *heaptrack, uint64_t ind
     return true;
 }
 
-static bool import_heaptrack_take_frame(struct heaptrack *heaptrack, struct text *line,
-                                        struct gather_named *frame, int *error)
+static bool import_heaptrack_take_frame(struct import_heaptrack *heaptrack,
+                                        struct import_text *line, struct gather_named *frame,
+                                        int *error)
 {
     uint64_t function, file = 0, number = 0;
     if (!text_number(line, 16, &function))
@@ -90,7 +91,7 @@ static bool import_heaptrack_take_frame(struct heaptrack *heaptrack, struct text
     return !*error;
 }
 
-static int import_heaptrack_take_ip(struct heaptrack *heaptrack, struct text line)
+static int import_heaptrack_take_ip(struct import_heaptrack *heaptrack, struct import_text line)
 {
     uint64_t address, module_index = 0;
     const char *module;
@@ -116,7 +117,7 @@ static int import_heaptrack_take_ip(struct heaptrack *heaptrack, struct text lin
     return 0;
 }
 
-static int import_heaptrack_take_trace(struct heaptrack *heaptrack, struct text line)
+static int import_heaptrack_take_trace(struct import_heaptrack *heaptrack, struct import_text line)
 {
     uint64_t ip, parent;
     if (!text_number(&line, 16, &ip) || !text_number(&line, 16, &parent) || !ip ||
@@ -130,7 +131,7 @@ static int import_heaptrack_take_trace(struct heaptrack *heaptrack, struct text 
     return 0;
 }
 
-static int import_heaptrack_take_info(struct heaptrack *heaptrack, struct text line)
+static int import_heaptrack_take_info(struct import_heaptrack *heaptrack, struct import_text line)
 {
     uint64_t size, trace;
     if (!text_number(&line, 16, &size) || !text_number(&line, 16, &trace) ||
@@ -147,7 +148,7 @@ static int import_heaptrack_take_info(struct heaptrack *heaptrack, struct text l
 /* ---- Events -------------------------------------------------------------------------------- */
 
 /* A site's share of the highest level is copied before the site next changes. */
-static struct gather_site *import_heaptrack_site_to_change(struct heaptrack *heaptrack,
+static struct gather_site *import_heaptrack_site_to_change(struct import_heaptrack *heaptrack,
                                                            uint32_t path)
 {
     struct gather_site *site = gather_site(heaptrack->gather, path);
@@ -159,7 +160,7 @@ static struct gather_site *import_heaptrack_site_to_change(struct heaptrack *hea
     return site;
 }
 
-static void import_heaptrack_raise_peak(struct heaptrack *heaptrack)
+static void import_heaptrack_raise_peak(struct import_heaptrack *heaptrack)
 {
     if (heaptrack->live <= heaptrack->peak_live)
         return;
@@ -181,7 +182,8 @@ static void import_heaptrack_raise_peak(struct heaptrack *heaptrack)
     }
 }
 
-static int import_heaptrack_take_allocation(struct heaptrack *heaptrack, struct text line)
+static int import_heaptrack_take_allocation(struct import_heaptrack *heaptrack,
+                                            struct import_text line)
 {
     uint64_t index;
     if (!text_number(&line, 16, &index) || index >= heaptrack->info_count)
@@ -210,7 +212,7 @@ static int import_heaptrack_take_allocation(struct heaptrack *heaptrack, struct 
     return 0;
 }
 
-static int import_heaptrack_take_free(struct heaptrack *heaptrack, struct text line)
+static int import_heaptrack_take_free(struct import_heaptrack *heaptrack, struct import_text line)
 {
     uint64_t index;
     if (!text_number(&line, 16, &index) || index >= heaptrack->info_count)
@@ -239,7 +241,7 @@ static int import_heaptrack_take_free(struct heaptrack *heaptrack, struct text l
 }
 
 /* What has happened since the last moment. */
-static void import_heaptrack_end_moment(struct heaptrack *heaptrack, struct figure resident)
+static void import_heaptrack_end_moment(struct import_heaptrack *heaptrack, struct figure resident)
 {
     gather_moment(heaptrack->gather, &(struct gather_moment){
                                          .time_ns = heaptrack->time_ns,
@@ -254,7 +256,7 @@ static void import_heaptrack_end_moment(struct heaptrack *heaptrack, struct figu
     heaptrack->free_count = heaptrack->free_bytes = 0;
 }
 
-static int import_heaptrack_take_time(struct heaptrack *heaptrack, struct text line)
+static int import_heaptrack_take_time(struct import_heaptrack *heaptrack, struct import_text line)
 {
     uint64_t ms;
     if (!text_number(&line, 16, &ms) || ms > INT64_MAX / 2000000)
@@ -265,7 +267,8 @@ static int import_heaptrack_take_time(struct heaptrack *heaptrack, struct text l
     return 0;
 }
 
-static int import_heaptrack_take_resident(struct heaptrack *heaptrack, struct text line)
+static int import_heaptrack_take_resident(struct import_heaptrack *heaptrack,
+                                          struct import_text line)
 {
     uint64_t pages, bytes;
     if (!text_number(&line, 16, &pages) ||
@@ -277,7 +280,8 @@ static int import_heaptrack_take_resident(struct heaptrack *heaptrack, struct te
 
 /* ---- Lines --------------------------------------------------------------------------------- */
 
-static int import_heaptrack_take_version(struct heaptrack *heaptrack, struct text line)
+static int import_heaptrack_take_version(struct import_heaptrack *heaptrack,
+                                         struct import_text line)
 {
     uint64_t tool;
     if (!text_number(&line, 16, &tool))
@@ -290,7 +294,8 @@ static int import_heaptrack_take_version(struct heaptrack *heaptrack, struct tex
     return 0;
 }
 
-static int import_heaptrack_take_command(struct heaptrack *heaptrack, struct text line)
+static int import_heaptrack_take_command(struct import_heaptrack *heaptrack,
+                                         struct import_text line)
 {
     size_t length = (size_t)(line.end - line.at);
     const char *space = memchr(line.at, ' ', length);
@@ -302,7 +307,7 @@ static int import_heaptrack_take_command(struct heaptrack *heaptrack, struct tex
     return 0;
 }
 
-static int import_heaptrack_take_system(struct heaptrack *heaptrack, struct text line)
+static int import_heaptrack_take_system(struct import_heaptrack *heaptrack, struct import_text line)
 {
     uint64_t bytes;
     if (text_number(&line, 16, &bytes) && bytes && bytes <= 1 << 30)
@@ -312,7 +317,7 @@ static int import_heaptrack_take_system(struct heaptrack *heaptrack, struct text
 
 static const struct {
     char mode;
-    int (*take)(struct heaptrack *heaptrack, struct text line);
+    int (*take)(struct import_heaptrack *heaptrack, struct import_text line);
 } modes[] = {
     {'+', import_heaptrack_take_allocation}, {'-', import_heaptrack_take_free},
     {'t', import_heaptrack_take_trace},      {'i', import_heaptrack_take_ip},
@@ -322,7 +327,7 @@ static const struct {
     {'I', import_heaptrack_take_system},
 };
 
-static int import_heaptrack_take_line(struct heaptrack *heaptrack, struct text line)
+static int import_heaptrack_take_line(struct import_heaptrack *heaptrack, struct import_text line)
 {
     if (line.at == line.end || *line.at == '#')
         return 0;
@@ -352,9 +357,9 @@ static void import_heaptrack_know(struct gather *gather)
     GATHER_KNOWS(gather, peak_ticks);
 }
 
-static int import_heaptrack_read_lines(struct heaptrack *heaptrack)
+static int import_heaptrack_read_lines(struct import_heaptrack *heaptrack)
 {
-    struct text line;
+    struct import_text line;
     int error = 0;
     while (!error && text_line(&heaptrack->all, &line)) {
         heaptrack->line_number++;
@@ -363,7 +368,7 @@ static int import_heaptrack_read_lines(struct heaptrack *heaptrack)
     return error;
 }
 
-static void import_heaptrack_finish(struct heaptrack *heaptrack)
+static void import_heaptrack_finish(struct import_heaptrack *heaptrack)
 {
     struct gather *gather = heaptrack->gather;
     import_heaptrack_end_moment(heaptrack, FIGURE_UNKNOWN);
@@ -381,11 +386,11 @@ bool import_is_heaptrack(const char *bytes, size_t count)
 
 int import_heaptrack(struct gather *gather, const char *bytes, size_t count, struct strbuf *why)
 {
-    struct heaptrack heaptrack = {.gather = gather,
-                                  .why = why,
-                                  .all = {bytes, bytes + count},
-                                  .last_info = UINT64_MAX,
-                                  .page_bytes = 4096};
+    struct import_heaptrack heaptrack = {.gather = gather,
+                                         .why = why,
+                                         .all = {bytes, bytes + count},
+                                         .last_info = UINT64_MAX,
+                                         .page_bytes = 4096};
     import_heaptrack_know(gather);
     int error = import_heaptrack_read_lines(&heaptrack);
     if (!error)

@@ -23,19 +23,19 @@
 
 enum { STACK_MAX = 4096, FRAMES_MAX = 64, ELF_HEAD = 20, ELF_TYPE_AT = 16, ELF_EXECUTABLE = 2 };
 
-struct mapping {
+struct import_jemalloc_mapping {
     uint64_t start, end, bias;
-    struct text path;
+    struct import_text path;
     int handle; /* of symbols; -1: none */
 };
 struct jemalloc {
     struct gather *gather;
     struct strbuf *why;
-    struct text all;
+    struct import_text all;
     size_t line_number;
     bool is_gperftools;
     double interval; /* 0: all was recorded */
-    struct stack {
+    struct import_jemalloc_stack {
         uint64_t live_count, live_bytes, alloc_count, alloc_bytes;
         uint32_t first_address, address_count;
         bool has_figures;
@@ -43,7 +43,7 @@ struct jemalloc {
     size_t stack_count, stack_capacity;
     uint64_t *addresses;
     size_t address_count, address_capacity;
-    struct mapping *mappings;
+    struct import_jemalloc_mapping *mappings;
     size_t mapping_count, mapping_capacity;
     struct symbols *symbols;
 };
@@ -62,12 +62,12 @@ static void import_jemalloc_begin_stack(struct jemalloc *jemalloc)
     array_need_room(&jemalloc->stacks, &jemalloc->stack_capacity, jemalloc->stack_count,
                     sizeof *jemalloc->stacks);
     jemalloc->stacks[jemalloc->stack_count++] =
-        (struct stack){.first_address = (uint32_t)jemalloc->address_count};
+        (struct import_jemalloc_stack){.first_address = (uint32_t)jemalloc->address_count};
 }
 
-static int import_jemalloc_take_addresses(struct jemalloc *jemalloc, struct text line)
+static int import_jemalloc_take_addresses(struct jemalloc *jemalloc, struct import_text line)
 {
-    struct stack *stack = &jemalloc->stacks[jemalloc->stack_count - 1];
+    struct import_jemalloc_stack *stack = &jemalloc->stacks[jemalloc->stack_count - 1];
     for (text_skip_spaces(&line); line.at < line.end; text_skip_spaces(&line)) {
         uint64_t address;
         if (!text_skip(&line, "0x") || !text_number(&line, 16, &address) ||
@@ -82,8 +82,8 @@ static int import_jemalloc_take_addresses(struct jemalloc *jemalloc, struct text
 }
 
 /* "1: 8 [2: 16]" */
-static int import_jemalloc_take_figures(struct jemalloc *jemalloc, struct text *line,
-                                        struct stack *stack)
+static int import_jemalloc_take_figures(struct jemalloc *jemalloc, struct import_text *line,
+                                        struct import_jemalloc_stack *stack)
 {
     if (!text_number(line, 10, &stack->live_count) || !text_skip(line, ":") ||
         !text_number(line, 10, &stack->live_bytes))
@@ -98,7 +98,7 @@ static int import_jemalloc_take_figures(struct jemalloc *jemalloc, struct text *
     return 0;
 }
 
-static int import_jemalloc_take_stack_line(struct jemalloc *jemalloc, struct text line)
+static int import_jemalloc_take_stack_line(struct jemalloc *jemalloc, struct import_text line)
 {
     text_skip_spaces(&line);
     if (jemalloc->is_gperftools) {
@@ -137,7 +137,7 @@ static uint64_t import_jemalloc_bias_of(const char *path, uint64_t start, uint64
 }
 
 /* "7f00-7f10 r-xp 00001000 08:01 123   /lib/libc.so.6" */
-static void import_jemalloc_take_mapping(struct jemalloc *jemalloc, struct text line)
+static void import_jemalloc_take_mapping(struct jemalloc *jemalloc, struct import_text line)
 {
     uint64_t start, end, offset = 0;
     if (!text_number(&line, 16, &start) || !text_skip(&line, "-") ||
@@ -152,9 +152,9 @@ static void import_jemalloc_take_mapping(struct jemalloc *jemalloc, struct text 
     text_number(&line, 16, &offset);
     array_need_room(&jemalloc->mappings, &jemalloc->mapping_capacity, jemalloc->mapping_count,
                     sizeof *jemalloc->mappings);
-    struct mapping *mapping = &jemalloc->mappings[jemalloc->mapping_count++];
-    *mapping =
-        (struct mapping){start, end, offset > start ? 0 : start - offset, {slash, line.end}, -1};
+    struct import_jemalloc_mapping *mapping = &jemalloc->mappings[jemalloc->mapping_count++];
+    *mapping = (struct import_jemalloc_mapping){
+        start, end, offset > start ? 0 : start - offset, {slash, line.end}, -1};
     char *path = strndup(slash, (size_t)(line.end - slash));
     struct stat status;
     if (!path)
@@ -168,8 +168,8 @@ static void import_jemalloc_take_mapping(struct jemalloc *jemalloc, struct text 
 
 /* ---- Names --------------------------------------------------------------------------------- */
 
-static const struct mapping *import_jemalloc_mapping_of(const struct jemalloc *jemalloc,
-                                                        uint64_t address)
+static const struct import_jemalloc_mapping *
+import_jemalloc_mapping_of(const struct jemalloc *jemalloc, uint64_t address)
 {
     for (size_t i = 0; i < jemalloc->mapping_count; i++)
         if (address >= jemalloc->mappings[i].start && address < jemalloc->mappings[i].end)
@@ -181,7 +181,7 @@ static const struct mapping *import_jemalloc_mapping_of(const struct jemalloc *j
 static bool import_jemalloc_is_allocator(const struct jemalloc *jemalloc, uint64_t address)
 {
     static const char *const names[] = {"/libjemalloc", "/libtcmalloc"};
-    const struct mapping *mapping = import_jemalloc_mapping_of(jemalloc, address);
+    const struct import_jemalloc_mapping *mapping = import_jemalloc_mapping_of(jemalloc, address);
     for (size_t i = 0; mapping && i < sizeof names / sizeof *names; i++)
         if (memmem(mapping->path.at, (size_t)(mapping->path.end - mapping->path.at), names[i],
                    strlen(names[i])))
@@ -193,7 +193,7 @@ static uint32_t import_jemalloc_location_of(struct jemalloc *jemalloc, uint64_t 
 {
     struct symbols_frame found[FRAMES_MAX];
     struct gather_named frames[FRAMES_MAX];
-    const struct mapping *mapping = import_jemalloc_mapping_of(jemalloc, address);
+    const struct import_jemalloc_mapping *mapping = import_jemalloc_mapping_of(jemalloc, address);
     size_t count = 0;
     if (!mapping)
         return gather_location(jemalloc->gather, -1, address & INT64_MAX, NULL, 0);
@@ -233,7 +233,8 @@ static uint64_t import_jemalloc_scaled(uint64_t value, double scale)
                               : (uint64_t)INT64_MAX - 1;
 }
 
-static void import_jemalloc_add_stack(struct jemalloc *jemalloc, const struct stack *stack)
+static void import_jemalloc_add_stack(struct jemalloc *jemalloc,
+                                      const struct import_jemalloc_stack *stack)
 {
     uint32_t path = 0;
     double live = import_jemalloc_scale_of(jemalloc, stack->live_count, stack->live_bytes);
@@ -274,14 +275,14 @@ static void import_jemalloc_add_stacks(struct jemalloc *jemalloc)
 /* ---- All of it ----------------------------------------------------------------------------- */
 
 /* "heap_v2/524288", or "heap profile: … @ heap_v2/524288", "… @ heapprofile". */
-static int import_jemalloc_take_head(struct jemalloc *jemalloc, struct text line)
+static int import_jemalloc_take_head(struct jemalloc *jemalloc, struct import_text line)
 {
     uint64_t interval = 0;
     jemalloc->is_gperftools = text_skip(&line, "heap profile:");
     if (jemalloc->is_gperftools)
         jemalloc->gather->tool = "gperftools";
     const char *slash = memchr(line.at, '/', (size_t)(line.end - line.at));
-    struct text number = {slash ? slash + 1 : line.end, line.end};
+    struct import_text number = {slash ? slash + 1 : line.end, line.end};
     if (slash && !text_number(&number, 10, &interval))
         return import_jemalloc_fail(jemalloc, "holds no sampling interval");
     jemalloc->interval = (double)interval;
@@ -290,7 +291,7 @@ static int import_jemalloc_take_head(struct jemalloc *jemalloc, struct text line
 
 static int import_jemalloc_read_lines(struct jemalloc *jemalloc)
 {
-    struct text line;
+    struct import_text line;
     bool in_mappings = false;
     int error = 0;
     while (!error && text_line(&jemalloc->all, &line)) {
@@ -314,7 +315,7 @@ static void import_jemalloc_finish(struct jemalloc *jemalloc)
                                   "jeprof does";
     struct gather *gather = jemalloc->gather;
     if (jemalloc->mapping_count) {
-        struct text path = jemalloc->mappings[0].path;
+        struct import_text path = jemalloc->mappings[0].path;
         const char *slash = memrchr(path.at, '/', (size_t)(path.end - path.at));
         gather_fact(gather, PROFILE_META_EXECUTABLE, path.at, (size_t)(path.end - path.at));
         gather_fact(gather, PROFILE_META_PROGRAM, slash + 1, (size_t)(path.end - slash - 1));

@@ -10,28 +10,28 @@
 
 enum { DEEPEST = 4096 };
 
-struct massif {
+struct import_massif {
     struct gather *gather;
     struct strbuf *why;
-    struct text all;
+    struct import_text all;
     size_t line_number;
     bool is_ms; /* else time is in instructions or bytes */
-    struct snapshot {
+    struct import_massif_snapshot {
         uint64_t time, heap, extra, stacks;
-        struct text tree; /* empty: it has none */
+        struct import_text tree; /* empty: it has none */
         bool is_peak;
     } now, best;
     uint64_t highest, highest_time;
 };
 
-static int import_massif_fail(struct massif *massif, const char *what)
+static int import_massif_fail(struct import_massif *massif, const char *what)
 {
     strbuf_reset(massif->why);
     strbuf_addf(massif->why, "line %zu of the massif file %s", massif->line_number, what);
     return -EBADMSG;
 }
 
-static bool import_massif_next_line(struct massif *massif, struct text *line)
+static bool import_massif_next_line(struct import_massif *massif, struct import_text *line)
 {
     massif->line_number++;
     return text_line(&massif->all, line);
@@ -40,13 +40,14 @@ static bool import_massif_next_line(struct massif *massif, struct text *line)
 /* ---- Trees --------------------------------------------------------------------------------- */
 
 /* One node of the way from the top to where reading stands. */
-struct step {
+struct import_massif_step {
     uint64_t bytes, below, children_left;
     uint32_t location; /* 0: the top */
 };
 
 /* Bytes that end at steps[depth]: its location is the outermost of the path. */
-static void import_massif_add_path(struct massif *massif, const struct step *steps, size_t depth,
+static void import_massif_add_path(struct import_massif *massif,
+                                   const struct import_massif_step *steps, size_t depth,
                                    uint64_t bytes)
 {
     uint32_t path = 0;
@@ -64,10 +65,11 @@ static void import_massif_add_path(struct massif *massif, const struct step *ste
 }
 
 /* A node is done when its children are: what they do not account for ends at it. */
-static void import_massif_end_step(struct massif *massif, struct step *steps, size_t *depth)
+static void import_massif_end_step(struct import_massif *massif, struct import_massif_step *steps,
+                                   size_t *depth)
 {
     for (;;) {
-        struct step *step = &steps[*depth];
+        struct import_massif_step *step = &steps[*depth];
         import_massif_add_path(massif, steps, *depth,
                                step->bytes > step->below ? step->bytes - step->below : 0);
         if (!*depth)
@@ -81,10 +83,10 @@ static void import_massif_end_step(struct massif *massif, struct step *steps, si
 }
 
 /* "n3: 1000 0x…: f (a.c:1)", "n0: 10 in 3 places, all below massif's threshold (1.00%)". */
-static int import_massif_take_node(struct massif *massif, struct text line, struct step *step,
-                                   bool is_top, bool *is_rest)
+static int import_massif_take_node(struct import_massif *massif, struct import_text line,
+                                   struct import_massif_step *step, bool is_top, bool *is_rest)
 {
-    *step = (struct step){0};
+    *step = (struct import_massif_step){0};
     text_skip_spaces(&line);
     if (!text_skip(&line, "n") || !text_number(&line, 10, &step->children_left) ||
         !text_skip(&line, ":") || !text_number(&line, 10, &step->bytes) || step->bytes > INT64_MAX)
@@ -99,17 +101,17 @@ static int import_massif_take_node(struct massif *massif, struct text line, stru
     return 0;
 }
 
-static int import_massif_take_tree(struct massif *massif)
+static int import_massif_take_tree(struct import_massif *massif)
 {
-    struct step *steps = calloc(DEEPEST + 1, sizeof *steps);
-    struct text tree = massif->best.tree, line;
+    struct import_massif_step *steps = calloc(DEEPEST + 1, sizeof *steps);
+    struct import_text tree = massif->best.tree, line;
     size_t depth = 0;
     bool is_rest, has_begun = false;
     int error = 0;
     if (!steps)
         memory_exhausted();
     while (!error && text_line(&tree, &line)) {
-        struct step step;
+        struct import_massif_step step;
         error = import_massif_take_node(massif, line, &step, !has_begun, &is_rest);
         if (!error && has_begun && !steps[depth].children_left)
             break;
@@ -133,7 +135,7 @@ static int import_massif_take_tree(struct massif *massif)
 
 /* ---- Snapshots ----------------------------------------------------------------------------- */
 
-static uint64_t import_massif_ns_of(const struct massif *massif, uint64_t time)
+static uint64_t import_massif_ns_of(const struct import_massif *massif, uint64_t time)
 {
     uint64_t ns;
     return __builtin_mul_overflow(time, massif->is_ms ? 1000000 : 1, &ns) || ns > GATHER_MOST
@@ -141,9 +143,9 @@ static uint64_t import_massif_ns_of(const struct massif *massif, uint64_t time)
                : ns;
 }
 
-static void import_massif_end_snapshot(struct massif *massif)
+static void import_massif_end_snapshot(struct import_massif *massif)
 {
-    const struct snapshot *now = &massif->now;
+    const struct import_massif_snapshot *now = &massif->now;
     uint64_t ns = import_massif_ns_of(massif, now->time);
     gather_moment(massif->gather, &(struct gather_moment){.time_ns = ns,
                                                           .requested_bytes = figure_of(now->heap),
@@ -160,9 +162,10 @@ static void import_massif_end_snapshot(struct massif *massif)
         massif->best = *now;
 }
 
-static int import_massif_take_number(struct massif *massif, const char *name, uint64_t *value)
+static int import_massif_take_number(struct import_massif *massif, const char *name,
+                                     uint64_t *value)
 {
-    struct text line;
+    struct import_text line;
     while (massif->all.at < massif->all.end && *massif->all.at == '#')
         import_massif_next_line(massif, &line);
     if (!import_massif_next_line(massif, &line) || !text_skip(&line, name) ||
@@ -172,19 +175,19 @@ static int import_massif_take_number(struct massif *massif, const char *name, ui
 }
 
 /* Up to the next snapshot's "#---". */
-static void import_massif_pass_tree(struct massif *massif, struct text *tree)
+static void import_massif_pass_tree(struct import_massif *massif, struct import_text *tree)
 {
-    struct text line;
+    struct import_text line;
     tree->at = massif->all.at;
     while (massif->all.at < massif->all.end && *massif->all.at != '#')
         import_massif_next_line(massif, &line);
     tree->end = massif->all.at;
 }
 
-static int import_massif_take_snapshot(struct massif *massif)
+static int import_massif_take_snapshot(struct import_massif *massif)
 {
-    struct text line;
-    massif->now = (struct snapshot){0};
+    struct import_text line;
+    massif->now = (struct import_massif_snapshot){0};
     int error = import_massif_take_number(massif, "time", &massif->now.time);
     if (!error)
         error = import_massif_take_number(massif, "mem_heap_B", &massif->now.heap);
@@ -202,9 +205,9 @@ static int import_massif_take_snapshot(struct massif *massif)
     return 0;
 }
 
-static int import_massif_take_head(struct massif *massif, struct text line)
+static int import_massif_take_head(struct import_massif *massif, struct import_text line)
 {
-    struct text rest = line;
+    struct import_text rest = line;
     if (text_skip(&rest, "cmd:")) {
         text_skip_spaces(&rest);
         size_t length = (size_t)(rest.end - rest.at);
@@ -223,12 +226,12 @@ static int import_massif_take_head(struct massif *massif, struct text line)
 
 /* ---- All of it ----------------------------------------------------------------------------- */
 
-static int import_massif_read_lines(struct massif *massif)
+static int import_massif_read_lines(struct import_massif *massif)
 {
-    struct text line;
+    struct import_text line;
     int error = 0;
     while (!error && import_massif_next_line(massif, &line)) {
-        struct text rest = line;
+        struct import_text rest = line;
         if (text_skip(&rest, "snapshot="))
             error = import_massif_take_snapshot(massif);
         else if (line.at < line.end && *line.at != '#')
@@ -237,7 +240,7 @@ static int import_massif_read_lines(struct massif *massif)
     return error;
 }
 
-static void import_massif_add_note(struct massif *massif)
+static void import_massif_add_note(struct import_massif *massif)
 {
     struct strbuf note = STRBUF_INIT;
     if (!massif->is_ms)
@@ -251,7 +254,7 @@ static void import_massif_add_note(struct massif *massif)
     strbuf_release(&note);
 }
 
-static int import_massif_finish(struct massif *massif)
+static int import_massif_finish(struct import_massif *massif)
 {
     struct gather *gather = massif->gather;
     gather->program.total.peak_bytes = figure_of(massif->highest);
@@ -268,7 +271,7 @@ static int import_massif_finish(struct massif *massif)
 
 bool import_is_massif(const char *bytes, size_t count)
 {
-    struct text head = {bytes, bytes + (count < 4096 ? count : 4096)}, line;
+    struct import_text head = {bytes, bytes + (count < 4096 ? count : 4096)}, line;
     bool has_time = false, has_command = false;
     while (text_line(&head, &line)) {
         has_command |= text_skip(&line, "cmd:");
@@ -279,7 +282,7 @@ bool import_is_massif(const char *bytes, size_t count)
 
 int import_massif(struct gather *gather, const char *bytes, size_t count, struct strbuf *why)
 {
-    struct massif massif = {.gather = gather, .why = why, .all = {bytes, bytes + count}};
+    struct import_massif massif = {.gather = gather, .why = why, .all = {bytes, bytes + count}};
     GATHER_KNOWS(gather, at_peak_bytes);
     int error = import_massif_read_lines(&massif);
     if (!error && !figure_known(gather->duration_ns)) {

@@ -14,17 +14,17 @@ enum { FIXED_BASE = 0x400000 };
 enum { TYPES_MAX = 64, FRAMES_MAX = 256, STACK_MAX = 100000 };
 
 /* A message: fields are read one after the other. */
-struct message {
+struct import_pprof_message {
     const unsigned char *at, *end;
     bool is_wrong;
 };
-struct field {
+struct import_pprof_field {
     unsigned number, kind; /* 0: a number, 2: bytes */
     uint64_t value;
-    struct message bytes;
+    struct import_pprof_message bytes;
 };
 
-static uint64_t import_pprof_varint(struct message *message)
+static uint64_t import_pprof_varint(struct import_pprof_message *message)
 {
     uint64_t value;
     const unsigned char *behind = varint_get(message->at, message->end, &value);
@@ -37,7 +37,7 @@ static uint64_t import_pprof_varint(struct message *message)
     return value;
 }
 
-static bool import_pprof_pass_bytes(struct message *message, uint64_t count)
+static bool import_pprof_pass_bytes(struct import_pprof_message *message, uint64_t count)
 {
     if (count > (uint64_t)(message->end - message->at)) {
         message->is_wrong = true;
@@ -48,12 +48,13 @@ static bool import_pprof_pass_bytes(struct message *message, uint64_t count)
 }
 
 /* False: there are no more, or it is wrong. */
-static bool import_pprof_next_field(struct message *message, struct field *field)
+static bool import_pprof_next_field(struct import_pprof_message *message,
+                                    struct import_pprof_field *field)
 {
     if (message->is_wrong || message->at == message->end)
         return false;
     uint64_t key = import_pprof_varint(message);
-    *field = (struct field){.number = (unsigned)(key >> 3), .kind = (unsigned)key & 7};
+    *field = (struct import_pprof_field){.number = (unsigned)(key >> 3), .kind = (unsigned)key & 7};
     if (key >> 3 > 1 << 20)
         message->is_wrong = true;
     else if (field->kind == 0)
@@ -74,39 +75,39 @@ static bool import_pprof_next_field(struct message *message, struct field *field
 
 /* ---- The tables ---------------------------------------------------------------------------- */
 
-struct entry {
+struct import_pprof_entry {
     uint64_t id;
-    struct message message;
+    struct import_pprof_message message;
     uint32_t made; /* what became of it; 0: nothing yet */
 };
-struct ids {
-    struct entry *entries; /* sorted by id, once all are there */
+struct import_pprof_ids {
+    struct import_pprof_entry *entries; /* sorted by id, once all are there */
     size_t count, capacity;
 };
-struct pprof {
+struct import_pprof {
     struct gather *gather;
     struct strbuf *why;
-    struct message *strings;
+    struct import_pprof_message *strings;
     size_t string_count, string_capacity;
-    struct ids mappings, locations, functions;
-    struct message executable; /* the first mapping */
-    struct message types[TYPES_MAX];
+    struct import_pprof_ids mappings, locations, functions;
+    struct import_pprof_message executable; /* the first mapping */
+    struct import_pprof_message types[TYPES_MAX];
     size_t type_count;
     size_t offsets[TYPES_MAX]; /* of the metric; SIZE_MAX: of no interest */
     uint64_t duration_ns, time_ns;
     bool has_any;
 };
 
-static int import_pprof_fail(struct pprof *pprof, const char *what)
+static int import_pprof_fail(struct import_pprof *pprof, const char *what)
 {
     strbuf_reset(pprof->why);
     strbuf_addf(pprof->why, "the pprof file %s", what);
     return -EBADMSG;
 }
 
-static uint64_t import_pprof_number_in(struct message message, unsigned number)
+static uint64_t import_pprof_number_in(struct import_pprof_message message, unsigned number)
 {
-    struct field field;
+    struct import_pprof_field field;
     uint64_t value = 0;
     while (import_pprof_next_field(&message, &field))
         if (field.number == number && field.kind == 0)
@@ -114,34 +115,37 @@ static uint64_t import_pprof_number_in(struct message message, unsigned number)
     return value;
 }
 
-static void import_pprof_add_id(struct ids *ids, struct message message)
+static void import_pprof_add_id(struct import_pprof_ids *ids, struct import_pprof_message message)
 {
     array_need_room(&ids->entries, &ids->capacity, ids->count, sizeof *ids->entries);
-    ids->entries[ids->count++] = (struct entry){import_pprof_number_in(message, 1), message, 0};
+    ids->entries[ids->count++] =
+        (struct import_pprof_entry){import_pprof_number_in(message, 1), message, 0};
 }
 
 static int import_pprof_by_id(const void *a, const void *b)
 {
-    uint64_t left = ((const struct entry *)a)->id, right = ((const struct entry *)b)->id;
+    uint64_t left = ((const struct import_pprof_entry *)a)->id,
+             right = ((const struct import_pprof_entry *)b)->id;
     return left < right ? -1 : left > right;
 }
 
-static void import_pprof_sort_ids(struct ids *ids)
+static void import_pprof_sort_ids(struct import_pprof_ids *ids)
 {
     if (ids->count)
         qsort(ids->entries, ids->count, sizeof *ids->entries, import_pprof_by_id);
 }
 
 /* NULL: there is none. */
-static struct entry *import_pprof_find_id(const struct ids *ids, uint64_t id)
+static struct import_pprof_entry *import_pprof_find_id(const struct import_pprof_ids *ids,
+                                                       uint64_t id)
 {
-    struct entry key = {.id = id};
+    struct import_pprof_entry key = {.id = id};
     return ids->count ? bsearch(&key, ids->entries, ids->count, sizeof key, import_pprof_by_id)
                       : NULL;
 }
 
-static void import_pprof_string_at(const struct pprof *pprof, uint64_t index, const char **text,
-                                   size_t *length)
+static void import_pprof_string_at(const struct import_pprof *pprof, uint64_t index,
+                                   const char **text, size_t *length)
 {
     *text = NULL;
     *length = 0;
@@ -165,7 +169,8 @@ static const struct {
     {"temporary", AT(temporary_count)},
 };
 
-static size_t import_pprof_offset_of_type(const struct pprof *pprof, struct message type)
+static size_t import_pprof_offset_of_type(const struct import_pprof *pprof,
+                                          struct import_pprof_message type)
 {
     const char *name;
     size_t length;
@@ -176,7 +181,7 @@ static size_t import_pprof_offset_of_type(const struct pprof *pprof, struct mess
     return SIZE_MAX;
 }
 
-static int import_pprof_settle_types(struct pprof *pprof)
+static int import_pprof_settle_types(struct import_pprof *pprof)
 {
     for (size_t i = 0; i < pprof->type_count; i++) {
         pprof->offsets[i] = import_pprof_offset_of_type(pprof, pprof->types[i]);
@@ -196,14 +201,14 @@ static int import_pprof_settle_types(struct pprof *pprof)
 
 /* ---- Locations ----------------------------------------------------------------------------- */
 
-static int64_t import_pprof_module_of(struct pprof *pprof, uint64_t id, uint64_t *address)
+static int64_t import_pprof_module_of(struct import_pprof *pprof, uint64_t id, uint64_t *address)
 {
-    const struct entry *found = id ? import_pprof_find_id(&pprof->mappings, id) : NULL;
+    const struct import_pprof_entry *found = id ? import_pprof_find_id(&pprof->mappings, id) : NULL;
     const char *path;
     size_t length;
     if (!found)
         return -1;
-    struct message mapping = found->message;
+    struct import_pprof_message mapping = found->message;
     uint64_t start = import_pprof_number_in(mapping, 2), end = import_pprof_number_in(mapping, 3);
     uint64_t offset = import_pprof_number_in(mapping, 4);
     import_pprof_string_at(pprof, import_pprof_number_in(mapping, 5), &path, &length);
@@ -216,31 +221,31 @@ static int64_t import_pprof_module_of(struct pprof *pprof, uint64_t id, uint64_t
     return gather_module(pprof->gather, path, length, start, end, bias);
 }
 
-static void import_pprof_take_line(struct pprof *pprof, struct message line,
+static void import_pprof_take_line(struct import_pprof *pprof, struct import_pprof_message line,
                                    struct gather_named *frame)
 {
     uint64_t number = import_pprof_number_in(line, 2);
-    const struct entry *found =
+    const struct import_pprof_entry *found =
         import_pprof_find_id(&pprof->functions, import_pprof_number_in(line, 1));
     *frame = (struct gather_named){.line = number <= UINT32_MAX ? (uint32_t)number : 0};
     if (!found)
         return;
-    struct message function = found->message;
+    struct import_pprof_message function = found->message;
     import_pprof_string_at(pprof, import_pprof_number_in(function, 2), &frame->function,
                            &frame->function_length);
     import_pprof_string_at(pprof, import_pprof_number_in(function, 4), &frame->file,
                            &frame->file_length);
 }
 
-static uint32_t import_pprof_location_of(struct pprof *pprof, uint64_t id)
+static uint32_t import_pprof_location_of(struct import_pprof *pprof, uint64_t id)
 {
-    struct entry *found = import_pprof_find_id(&pprof->locations, id);
+    struct import_pprof_entry *found = import_pprof_find_id(&pprof->locations, id);
     struct gather_named frames[FRAMES_MAX];
     size_t count = 0;
-    struct field field;
+    struct import_pprof_field field;
     if (!found || found->made)
         return found ? found->made : 0;
-    struct message location = found->message;
+    struct import_pprof_message location = found->message;
     uint64_t address = import_pprof_number_in(location, 3);
     int64_t module = import_pprof_module_of(pprof, import_pprof_number_in(location, 2), &address);
     while (import_pprof_next_field(&location, &field))
@@ -257,9 +262,10 @@ struct numbers {
 };
 
 /* Packed, or one field each. */
-static bool import_pprof_take_numbers(struct numbers *numbers, const struct field *field)
+static bool import_pprof_take_numbers(struct numbers *numbers,
+                                      const struct import_pprof_field *field)
 {
-    struct message packed = field->bytes;
+    struct import_pprof_message packed = field->bytes;
     if (field->kind == 0) {
         if (numbers->count == numbers->most)
             return false;
@@ -275,7 +281,8 @@ static bool import_pprof_take_numbers(struct numbers *numbers, const struct fiel
 }
 
 /* Values are signed: of a difference they may be below 0, which no profile can say. */
-static int import_pprof_add_values(struct pprof *pprof, uint32_t path, const struct numbers *values)
+static int import_pprof_add_values(struct import_pprof *pprof, uint32_t path,
+                                   const struct numbers *values)
 {
     struct call_metrics *metrics = &gather_site(pprof->gather, path)->metrics;
     for (size_t i = 0; i < values->count && i < pprof->type_count; i++) {
@@ -288,11 +295,12 @@ static int import_pprof_add_values(struct pprof *pprof, uint32_t path, const str
     return 0;
 }
 
-static int import_pprof_take_sample(struct pprof *pprof, struct message sample, uint64_t *stack)
+static int import_pprof_take_sample(struct import_pprof *pprof, struct import_pprof_message sample,
+                                    uint64_t *stack)
 {
     uint64_t values[TYPES_MAX];
     struct numbers locations = {stack, 0, STACK_MAX}, figures = {values, 0, TYPES_MAX};
-    struct field field;
+    struct import_pprof_field field;
     uint32_t path = 0;
     while (import_pprof_next_field(&sample, &field)) {
         struct numbers *numbers = field.number == 1   ? &locations
@@ -315,7 +323,8 @@ static int import_pprof_take_sample(struct pprof *pprof, struct message sample, 
 
 /* ---- All of it ----------------------------------------------------------------------------- */
 
-static void import_pprof_take_table(struct pprof *pprof, const struct field *field)
+static void import_pprof_take_table(struct import_pprof *pprof,
+                                    const struct import_pprof_field *field)
 {
     if (field->number == 6) {
         array_need_room(&pprof->strings, &pprof->string_capacity, pprof->string_count,
@@ -332,9 +341,9 @@ static void import_pprof_take_table(struct pprof *pprof, const struct field *fie
     }
 }
 
-static int import_pprof_take_tables(struct pprof *pprof, struct message message)
+static int import_pprof_take_tables(struct import_pprof *pprof, struct import_pprof_message message)
 {
-    struct field field;
+    struct import_pprof_field field;
     while (import_pprof_next_field(&message, &field)) {
         if (field.kind == 2)
             import_pprof_take_table(pprof, &field);
@@ -343,8 +352,8 @@ static int import_pprof_take_tables(struct pprof *pprof, struct message message)
         else if (field.kind == 0 && field.number == 10)
             pprof->duration_ns = field.value;
     }
-    pprof->executable =
-        pprof->mappings.count ? pprof->mappings.entries[0].message : (struct message){0};
+    pprof->executable = pprof->mappings.count ? pprof->mappings.entries[0].message
+                                              : (struct import_pprof_message){0};
     import_pprof_sort_ids(&pprof->mappings);
     import_pprof_sort_ids(&pprof->locations);
     import_pprof_sort_ids(&pprof->functions);
@@ -352,9 +361,10 @@ static int import_pprof_take_tables(struct pprof *pprof, struct message message)
                             : import_pprof_settle_types(pprof);
 }
 
-static int import_pprof_take_samples(struct pprof *pprof, struct message message)
+static int import_pprof_take_samples(struct import_pprof *pprof,
+                                     struct import_pprof_message message)
 {
-    struct field field;
+    struct import_pprof_field field;
     uint64_t *stack = calloc(STACK_MAX, sizeof *stack);
     int error = 0;
     if (!stack)
@@ -366,7 +376,7 @@ static int import_pprof_take_samples(struct pprof *pprof, struct message message
     return error;
 }
 
-static void import_pprof_finish(struct pprof *pprof)
+static void import_pprof_finish(struct import_pprof *pprof)
 {
     const char *path;
     size_t length;
@@ -394,9 +404,9 @@ bool import_is_pprof(const char *bytes, size_t count)
 
 int import_pprof(struct gather *gather, const char *bytes, size_t count, struct strbuf *why)
 {
-    struct pprof pprof = {.gather = gather, .why = why};
-    struct message message = {(const unsigned char *)bytes, (const unsigned char *)bytes + count,
-                              false};
+    struct import_pprof pprof = {.gather = gather, .why = why};
+    struct import_pprof_message message = {(const unsigned char *)bytes,
+                                           (const unsigned char *)bytes + count, false};
     int error = import_pprof_take_tables(&pprof, message);
     if (!error)
         error = import_pprof_take_samples(&pprof, message);

@@ -4,19 +4,19 @@
 
 #include <string.h>
 
-bool text_line(struct text *text, struct text *line)
+bool text_line(struct import_text *text, struct import_text *line)
 {
     if (text->at >= text->end)
         return false;
     const char *newline = memchr(text->at, '\n', (size_t)(text->end - text->at));
-    *line = (struct text){text->at, newline ? newline : text->end};
+    *line = (struct import_text){text->at, newline ? newline : text->end};
     text->at = newline ? newline + 1 : text->end;
     if (line->end > line->at && line->end[-1] == '\r')
         line->end--;
     return true;
 }
 
-void text_skip_spaces(struct text *text)
+void text_skip_spaces(struct import_text *text)
 {
     while (text->at < text->end && (*text->at == ' ' || *text->at == '\t'))
         text->at++;
@@ -30,7 +30,7 @@ static int import_text_digit_of(char c)
                                   : 99;
 }
 
-bool text_number(struct text *text, unsigned base, uint64_t *value)
+bool text_number(struct import_text *text, unsigned base, uint64_t *value)
 {
     const char *begin;
     text_skip_spaces(text);
@@ -44,7 +44,7 @@ bool text_number(struct text *text, unsigned base, uint64_t *value)
     return text->at > begin;
 }
 
-bool text_skip(struct text *text, const char *word)
+bool text_skip(struct import_text *text, const char *word)
 {
     size_t length = strlen(word);
     if ((size_t)(text->end - text->at) < length || memcmp(text->at, word, length))
@@ -54,7 +54,7 @@ bool text_skip(struct text *text, const char *word)
 }
 
 /* The last " (" of a line that ends with ")"; NULL: there is none. */
-static const char *import_text_last_bracket(const struct text *text)
+static const char *import_text_last_bracket(const struct import_text *text)
 {
     if (text->at == text->end || text->end[-1] != ')')
         return NULL;
@@ -65,13 +65,13 @@ static const char *import_text_last_bracket(const struct text *text)
 }
 
 /* "iofopen.c:65" or "in /lib/libc.so.6", without brackets. */
-static int64_t import_text_take_place(struct gather *gather, struct text place,
+static int64_t import_text_take_place(struct gather *gather, struct import_text place,
                                       struct gather_named *frame)
 {
     if (text_skip(&place, "in "))
         return gather_module(gather, place.at, (size_t)(place.end - place.at), 0, 0, 0);
     const char *colon = memrchr(place.at, ':', (size_t)(place.end - place.at));
-    struct text number = {colon ? colon + 1 : place.end, place.end};
+    struct import_text number = {colon ? colon + 1 : place.end, place.end};
     uint64_t line = 0;
     frame->file = place.at;
     frame->file_length = (size_t)((colon ? colon : place.end) - place.at);
@@ -80,7 +80,7 @@ static int64_t import_text_take_place(struct gather *gather, struct text place,
     return -1;
 }
 
-uint32_t text_frame(struct gather *gather, struct text frame)
+uint32_t text_frame(struct gather *gather, struct import_text frame)
 {
     struct gather_named named = {0};
     uint64_t address = 0;
@@ -90,7 +90,8 @@ uint32_t text_frame(struct gather *gather, struct text frame)
     text_skip_spaces(&frame);
     const char *bracket = import_text_last_bracket(&frame);
     if (bracket) {
-        module = import_text_take_place(gather, (struct text){bracket + 1, frame.end - 1}, &named);
+        module = import_text_take_place(gather, (struct import_text){bracket + 1, frame.end - 1},
+                                        &named);
         frame.end = bracket - 1;
     }
     if (!(frame.end - frame.at == 3 && !memcmp(frame.at, "???", 3))) {

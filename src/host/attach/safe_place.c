@@ -94,14 +94,14 @@ void place_open(struct place *place, const struct target *target, const struct t
 
 /* ---- By unwinding ---- */
 
-struct walk {
+struct safe_place_walk {
     const struct place *place;
     bool met; /* forbidden code */
 };
 
 static int safe_place_see_frame(Dwfl_Frame *frame, void *context)
 {
-    struct walk *walk = context;
+    struct safe_place_walk *walk = context;
     Dwarf_Addr ip;
     bool is_activation;
     if (!dwfl_frame_pc(frame, &ip, &is_activation))
@@ -111,7 +111,7 @@ static int safe_place_see_frame(Dwfl_Frame *frame, void *context)
 }
 
 /* True: walked to the end, or until forbidden code was met. */
-static bool safe_place_walk_stack(const struct tracee *thread, struct walk *walk)
+static bool safe_place_walk_stack(const struct tracee *thread, struct safe_place_walk *walk)
 {
     static char *no_debug_path; /* no debug files are looked for */
     static const Dwfl_Callbacks callbacks = {.find_elf = dwfl_linux_proc_find_elf,
@@ -180,7 +180,7 @@ bool place_is_outside(const struct place *place, const struct tracee *thread)
 
 bool place_is_safe(const struct place *place, const struct tracee *thread)
 {
-    struct walk walk = {.place = place};
+    struct safe_place_walk walk = {.place = place};
     long number;
     bool waits = tracee_waits(thread, &number);
     if (safe_place_is_forbidden(place, tracee_ip(thread)) ||

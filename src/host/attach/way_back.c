@@ -230,7 +230,7 @@ uintptr_t way_back_call(unsigned char made[WAY_BACK_CALL_BYTES], uintptr_t addre
 
 enum { RED_ZONE = 128, ROOM_BELOW = 4096 };
 
-struct search {
+struct way_back_search {
     uintptr_t sp, thread_pointer, guard_end;
     bool found;
     uintptr_t start;
@@ -240,7 +240,7 @@ struct search {
  * ends of other stacks are not known. */
 static int way_back_see_mapping(const struct process_mapping *mapping, void *context)
 {
-    struct search *search = context;
+    struct way_back_search *search = context;
     if (search->sp - mapping->start < mapping->end - mapping->start) {
         bool is_main = !strcmp(mapping->path, "[stack]");
         bool is_thread = search->guard_end == mapping->start &&
@@ -258,7 +258,7 @@ static int way_back_see_mapping(const struct process_mapping *mapping, void *con
 static uintptr_t way_back_place_on_stack(pid_t pid, const struct user_regs_struct *registers,
                                          size_t bytes)
 {
-    struct search search = {.sp = registers->rsp, .thread_pointer = registers->fs_base};
+    struct way_back_search search = {.sp = registers->rsp, .thread_pointer = registers->fs_base};
     if (process_maps(pid, way_back_see_mapping, &search) < 0 || !search.found ||
         search.sp - search.start < RED_ZONE + bytes + 64 + ROOM_BELOW)
         return 0;

@@ -382,7 +382,7 @@ static void cgroup_parts_visit_tree(struct census *census, const char *directory
 /* ---- Sums ---------------------------------------------------------------------------------- */
 
 /* The figures of memory.stat; 0 where it has none. */
-struct sums {
+struct cgroup_parts_sums {
     uint64_t anonymous, file, tmpfs, slab, page_tables, sockets, kernel;
 };
 
@@ -415,9 +415,9 @@ static struct figure cgroup_parts_number(const struct cgroup_place *place, const
     return got ? figure_of(number) : FIGURE_UNKNOWN;
 }
 
-static struct sums cgroup_parts_sums_2(const struct strbuf *stat)
+static struct cgroup_parts_sums cgroup_parts_sums_2(const struct strbuf *stat)
 {
-    struct sums sums = {
+    struct cgroup_parts_sums sums = {
         .anonymous = cgroup_parts_value(stat, "anon"),
         .tmpfs = cgroup_parts_value(stat, "shmem"),
         .slab = cgroup_parts_value(stat, "slab"),
@@ -435,11 +435,12 @@ static struct sums cgroup_parts_sums_2(const struct strbuf *stat)
 }
 
 /* Figures with "total" include the groups below. */
-static struct sums cgroup_parts_sums_1(const struct strbuf *stat, const struct cgroup_place *place)
+static struct cgroup_parts_sums cgroup_parts_sums_1(const struct strbuf *stat,
+                                                    const struct cgroup_place *place)
 {
     uint64_t cache = cgroup_parts_value(stat, "total_cache");
     uint64_t tmpfs = cgroup_parts_value(stat, "total_shmem");
-    return (struct sums){
+    return (struct cgroup_parts_sums){
         .anonymous = cgroup_parts_value(stat, "total_rss"),
         .tmpfs = tmpfs,
         .file = cache > tmpfs ? cache - tmpfs : 0,
@@ -452,7 +453,8 @@ static uint64_t cgroup_parts_minus(uint64_t a, uint64_t b)
     return a > b ? a - b : 0;
 }
 
-static void cgroup_parts_add_kernel(struct cgroup_parts *parts, const struct sums *sums)
+static void cgroup_parts_add_kernel(struct cgroup_parts *parts,
+                                    const struct cgroup_parts_sums *sums)
 {
     cgroup_parts_add(parts, CGROUP_SLAB, NULL, sums->slab);
     cgroup_parts_add(parts, CGROUP_PAGE_TABLES, NULL, sums->page_tables);
@@ -467,7 +469,7 @@ static void cgroup_parts_add_kernel(struct cgroup_parts *parts, const struct sum
 /* ---- All of it ----------------------------------------------------------------------------- */
 
 static void cgroup_parts_name(struct cgroup_parts *parts, const struct cgroup_place *place,
-                              struct sums *sums)
+                              struct cgroup_parts_sums *sums)
 {
     struct census *census = calloc(1, sizeof *census);
     struct strbuf directory = STRBUF_INIT;
@@ -492,7 +494,7 @@ int cgroup_parts_read_place(struct cgroup_parts *parts, const struct cgroup_plac
     parts->current_bytes = cgroup_parts_number(place, place->version == 1 ? "memory.usage_in_bytes"
                                                                           : "memory.current");
     bool has_stat = cgroup_parts_read_file(place, "memory.stat", &stat);
-    struct sums sums =
+    struct cgroup_parts_sums sums =
         place->version == 1 ? cgroup_parts_sums_1(&stat, place) : cgroup_parts_sums_2(&stat);
     strbuf_release(&stat);
     if (!has_stat || !figure_known(parts->current_bytes))

@@ -80,13 +80,14 @@ static const char *elf_sniff_sanitizer_symbol(const char *strings, size_t bytes)
     return NULL;
 }
 
-struct dynamic {
+struct elf_sniff_dynamic {
     uint64_t strings_address, strings_bytes;
     uint64_t needed[256]; /* offsets in the strings */
     size_t needed_count;
 };
 
-static void elf_sniff_read_dynamic(struct dynamic *dynamic, int fd, const ElfW(Phdr) *segment)
+static void elf_sniff_read_dynamic(struct elf_sniff_dynamic *dynamic, int fd,
+                                   const ElfW(Phdr) *segment)
 {
     uint64_t count = segment->p_filesz / sizeof(ElfW(Dyn));
     for (uint64_t i = 0; i < count && i < MAX_DYNAMIC; i++) {
@@ -106,7 +107,7 @@ static void elf_sniff_read_dynamic(struct dynamic *dynamic, int fd, const ElfW(P
 static void elf_sniff_find_sanitizer(struct elf_sniff *elf, int fd, const struct segments *segments,
                                      const ElfW(Phdr) *segment)
 {
-    struct dynamic dynamic = {0};
+    struct elf_sniff_dynamic dynamic = {0};
     uint64_t offset;
     elf_sniff_read_dynamic(&dynamic, fd, segment);
     size_t bytes = dynamic.strings_bytes;

@@ -12,7 +12,7 @@
 
 enum { MOST_ENVIRONMENT_BYTES = 8 << 20, MOST_ANCESTORS = 64 };
 
-struct family {
+struct launcher_family {
     const char *name;
     const char *rank;
     const char *ranks[2];
@@ -27,7 +27,7 @@ struct family {
 /* If several families' variables were set together, the first family counts, because its variables
  * tell most. */
 /* clang-format off */
-static const struct family families[] = {
+static const struct launcher_family families[] = {
     {.name = "openmpi", .rank = "OMPI_COMM_WORLD_RANK", .ranks = {"OMPI_COMM_WORLD_SIZE"},
      .local_rank = "OMPI_COMM_WORLD_LOCAL_RANK",
      /* Up to release 4 a namespace is 16 bits of a hash and a counter; later it has host and pid
@@ -113,7 +113,8 @@ static bool launcher_read_environment(struct strbuf *environment, pid_t pid)
     return true;
 }
 
-static int64_t launcher_rank_by(const struct family *family, const struct strbuf *environment)
+static int64_t launcher_rank_by(const struct launcher_family *family,
+                                const struct strbuf *environment)
 {
     if (family->required && !launcher_value_of(environment, family->required))
         return -1;
@@ -122,15 +123,16 @@ static int64_t launcher_rank_by(const struct family *family, const struct strbuf
 
 /* ---- Ancestors ----------------------------------------------------------------------------- */
 
-struct origin {
-    const struct family *family;
+struct launcher_origin {
+    const struct launcher_family *family;
     unsigned depth; /* number of ancestors with the same rank */
     pid_t starter;  /* the nearest ancestor without that rank; 0: not known */
 };
 
-static struct origin launcher_find_origin(const struct family *family, pid_t pid, int64_t rank)
+static struct launcher_origin launcher_find_origin(const struct launcher_family *family, pid_t pid,
+                                                   int64_t rank)
 {
-    struct origin origin = {.family = family};
+    struct launcher_origin origin = {.family = family};
     struct strbuf environment = STRBUF_INIT;
     process_parent(pid, &origin.starter);
     while (origin.starter > 0 && origin.depth < MOST_ANCESTORS &&
@@ -144,14 +146,14 @@ static struct origin launcher_find_origin(const struct family *family, pid_t pid
 }
 
 /* The family whose variables were set last, on the way down to this process. */
-static struct origin launcher_innermost(const struct strbuf *environment, pid_t pid)
+static struct launcher_origin launcher_innermost(const struct strbuf *environment, pid_t pid)
 {
-    struct origin best = {0};
+    struct launcher_origin best = {0};
     for (size_t i = 0; i < FAMILIES; i++) {
         int64_t rank = launcher_rank_by(&families[i], environment);
         if (rank < 0)
             continue;
-        struct origin origin = launcher_find_origin(&families[i], pid, rank);
+        struct launcher_origin origin = launcher_find_origin(&families[i], pid, rank);
         if (!best.family || origin.depth < best.depth)
             best = origin;
     }
@@ -206,7 +208,7 @@ static bool launcher_add_starter(struct strbuf *id, pid_t starter)
     return true;
 }
 
-static void launcher_add_variables(struct strbuf *id, const struct family *family,
+static void launcher_add_variables(struct strbuf *id, const struct launcher_family *family,
                                    const struct strbuf *environment)
 {
     for (size_t i = 0; i < sizeof family->id / sizeof *family->id && family->id[i]; i++) {
@@ -249,7 +251,7 @@ static void launcher_keep_id(struct launcher *launcher, const struct strbuf *id)
         snprintf(launcher->job_id + kept, HASH, "-%016llx", (unsigned long long)hash);
 }
 
-static void launcher_name_job(struct launcher *launcher, const struct origin *origin,
+static void launcher_name_job(struct launcher *launcher, const struct launcher_origin *origin,
                               const struct strbuf *environment)
 {
     struct strbuf parts = STRBUF_INIT, id = STRBUF_INIT;
@@ -301,10 +303,10 @@ void launcher_of_program(struct launcher *launcher, pid_t pid, const char *execu
     struct strbuf environment = STRBUF_INIT;
     *launcher = (struct launcher){.rank = -1, .ranks = -1, .local_rank = -1, .node = -1};
     launcher->is_launcher = launcher_is_launcher(executable);
-    struct origin origin = {0};
+    struct launcher_origin origin = {0};
     if (!launcher->is_launcher && launcher_read_environment(&environment, pid))
         origin = launcher_innermost(&environment, pid);
-    const struct family *family = origin.family;
+    const struct launcher_family *family = origin.family;
     if (family) {
         launcher->name = family->name;
         launcher->rank = launcher_number_of(&environment, family->rank);

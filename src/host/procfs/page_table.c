@@ -389,11 +389,11 @@ static enum pages_state page_table_state_of(uint64_t categories)
 
 /* The part of the window that begins at `at`, ends at `end` at most, and is all in one state: what
  * a sweep of either kind is made of. `at` never goes back. */
-struct part {
+struct page_table_part {
     uint64_t end, categories; /* no categories: untouched */
 };
 
-static struct part page_table_part_at(struct pages *pages, uint64_t at, uint64_t end)
+static struct page_table_part page_table_part_at(struct pages *pages, uint64_t at, uint64_t end)
 {
     const struct pages_region *runs = pages->runs;
     size_t cursor = pages->cursor, count = pages->run_count;
@@ -402,15 +402,16 @@ static struct part page_table_part_at(struct pages *pages, uint64_t at, uint64_t
     pages->cursor = cursor;
     end = page_table_smallest(end, pages->window_end);
     if (cursor == count || runs[cursor].start >= end)
-        return (struct part){end, 0};
+        return (struct page_table_part){end, 0};
     if (runs[cursor].start > at)
-        return (struct part){runs[cursor].start, 0};
-    return (struct part){page_table_smallest(end, runs[cursor].end), runs[cursor].categories};
+        return (struct page_table_part){runs[cursor].start, 0};
+    return (struct page_table_part){page_table_smallest(end, runs[cursor].end),
+                                    runs[cursor].categories};
 }
 
 /* ---- Ranges -------------------------------------------------------------------------------- */
 
-static struct page_table_run page_table_run_of(uint64_t start, const struct part *part)
+static struct page_table_run page_table_run_of(uint64_t start, const struct page_table_part *part)
 {
     uint64_t is = part->categories;
     return (struct page_table_run){
@@ -434,7 +435,7 @@ static int page_table_visit_range(struct pages *pages, uint64_t start, uint64_t 
             result = page_table_load(pages, at, end, pages->at_once ? last : end);
         if (result)
             break;
-        struct part part = page_table_part_at(pages, at, end);
+        struct page_table_part part = page_table_part_at(pages, at, end);
         struct page_table_run run = page_table_run_of(at, &part);
         result = visit(&run, context);
         at = part.end;
@@ -485,7 +486,7 @@ static int page_table_count_bytes(struct pages *pages, uint64_t start, uint64_t 
             if (error)
                 return error;
         }
-        struct part part = page_table_part_at(pages, at, end);
+        struct page_table_part part = page_table_part_at(pages, at, end);
         page_table_add_part(bytes, part.categories, part.end - at);
         at = part.end;
     }

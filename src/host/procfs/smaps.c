@@ -40,7 +40,7 @@ void smaps_add(struct smaps_bytes *to, const struct smaps_bytes *bytes)
 
 /* In the kernel's order, so that each line is found directly behind the last one. Fields that are
  * not wanted stand here only for that order. Other lines are skipped. */
-static const struct field {
+static const struct smaps_field {
     const char *name;
     size_t offset; /* several lines may add to one number */
     size_t length; /* of the name */
@@ -109,7 +109,7 @@ struct record {
 };
 
 /* The kernel pads numbers, so a field's lines are of one length. 0: not known yet. */
-struct shape {
+struct smaps_shape {
     size_t lengths[FIELDS];
 };
 
@@ -120,7 +120,7 @@ static struct record smaps_record_begin(struct smaps_bytes *bytes)
 }
 
 /* Twenty-six lines a mapping: for names of ten letters a call costs more than the comparison. */
-static bool smaps_begins_with(const char *line, const struct field *field)
+static bool smaps_begins_with(const char *line, const struct smaps_field *field)
 {
     for (size_t i = 0; i < field->length; i++)
         if (line[i] != field->name[i])
@@ -155,7 +155,7 @@ static void smaps_record_add(struct record *record, size_t field, uint64_t value
 }
 
 /* "Rss:    12 kB". False if the line is damaged; fields that we do not want are not. */
-static bool smaps_record_line(struct record *record, struct shape *shape, const char *line)
+static bool smaps_record_line(struct record *record, struct smaps_shape *shape, const char *line)
 {
     size_t field = smaps_find_field(record->next, line);
     if (field == FIELDS) /* a field that is not in the table; a line without a name is damage */
@@ -187,11 +187,11 @@ static bool smaps_parse_kib_before(const char *end, uint64_t *bytes)
 
 /* Takes the next line if it has the likely field with the length known from an earlier mapping.
  * False: smaps_record_line() must parse it. */
-static bool smaps_record_known(struct record *record, const struct shape *shape,
+static bool smaps_record_known(struct record *record, const struct smaps_shape *shape,
                                struct proc_lines *lines)
 {
     size_t next = record->next, length = shape->lengths[next];
-    const struct field *field = &fields[next];
+    const struct smaps_field *field = &fields[next];
     const char *line = length ? proc_lines_peek(lines, length) : NULL;
     uint64_t value;
     if (!line || line[field->length] != ':' || memcmp(line, field->name, field->length) != 0)
@@ -280,7 +280,7 @@ static int smaps_read_lines(struct smaps *smaps)
     struct smaps_bytes unwanted;
     struct smaps_mapping *mapping = NULL;
     struct record record = smaps_record_begin(&unwanted);
-    struct shape shape = {{0}};
+    struct smaps_shape shape = {{0}};
     int error = 0;
     for (char *line; !error && (line = proc_lines_next(&smaps->lines));) {
         if (smaps_is_header(line)) {
@@ -447,14 +447,14 @@ static bool smaps_is_anonymous(const struct smaps_mapping *mapping)
 }
 
 /* Files that are mapped executable, sorted, so that the other mappings of them are found. */
-struct module {
+struct smaps_module {
     uint64_t inode;
     uint32_t device_major, device_minor;
 };
 
 static int smaps_module_compare(const void *left, const void *right)
 {
-    const struct module *a = left, *b = right;
+    const struct smaps_module *a = left, *b = right;
     if (a->inode != b->inode)
         return a->inode < b->inode ? -1 : 1;
     if (a->device_major != b->device_major)
@@ -462,12 +462,13 @@ static int smaps_module_compare(const void *left, const void *right)
     return (a->device_minor > b->device_minor) - (a->device_minor < b->device_minor);
 }
 
-static struct module smaps_module_of(const struct smaps_mapping *mapping)
+static struct smaps_module smaps_module_of(const struct smaps_mapping *mapping)
 {
-    return (struct module){mapping->inode, mapping->device_major, mapping->device_minor};
+    return (struct smaps_module){mapping->inode, mapping->device_major, mapping->device_minor};
 }
 
-static int smaps_modules_find(const struct smaps *smaps, struct module **modules, size_t *count)
+static int smaps_modules_find(const struct smaps *smaps, struct smaps_module **modules,
+                              size_t *count)
 {
     *count = 0;
     *modules = malloc((smaps->count + 1) * sizeof **modules);
@@ -511,10 +512,10 @@ static enum smaps_kind smaps_kind_of_anonymous(const struct smaps_mapping *mappi
 /* `below`: the mapping before it in the table, classified already; NULL: none */
 static enum smaps_kind smaps_kind_of(const struct smaps_mapping *mapping,
                                      const struct smaps_mapping *below,
-                                     const struct module *modules, size_t module_count,
+                                     const struct smaps_module *modules, size_t module_count,
                                      bool *guessed)
 {
-    struct module key = smaps_module_of(mapping);
+    struct smaps_module key = smaps_module_of(mapping);
     *guessed = false;
     if (mapping->flags & SMAPS_IS_HUGETLB)
         return SMAPS_HUGE;
@@ -599,7 +600,7 @@ static bool smaps_ranges_are_sorted(const struct smaps_hints *hints)
 
 int smaps_classify(struct smaps *smaps, const struct smaps_hints *hints)
 {
-    struct module *modules;
+    struct smaps_module *modules;
     size_t module_count;
     if (hints && !smaps_ranges_are_sorted(hints))
         return -EINVAL;
@@ -637,7 +638,7 @@ int smaps_rollup_fd(int fd, struct smaps_bytes *bytes)
 {
     struct proc_lines lines = {0};
     struct record record = smaps_record_begin(bytes);
-    struct shape shape = {{0}};
+    struct smaps_shape shape = {{0}};
     proc_lines_start(&lines, fd);
     bool any = false;
     for (char *line; (line = proc_lines_next(&lines));) {

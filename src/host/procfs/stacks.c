@@ -58,14 +58,14 @@ static int stacks_add_thread(struct stacks *stacks, pid_t tid, uint64_t pointer)
     return 0;
 }
 
-struct listing {
+struct stacks_listing {
     struct stacks *stacks;
     pid_t pid;
 };
 
 static int stacks_list_thread(pid_t tid, void *context)
 {
-    struct listing *listing = context;
+    struct stacks_listing *listing = context;
     return stacks_add_thread(listing->stacks, tid, stacks_read_pointer(listing->pid, tid));
 }
 
@@ -77,7 +77,7 @@ static int stacks_thread_compare(const void *left, const void *right)
 
 int stacks_list(struct stacks *stacks, pid_t pid)
 {
-    struct listing listing = {stacks, pid};
+    struct stacks_listing listing = {stacks, pid};
     stacks->count = 0;
     int error = proc_threads(pid, stacks_list_thread, &listing);
     if (!error && !stacks->count)

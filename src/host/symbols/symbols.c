@@ -20,7 +20,7 @@
 #include "symbols/symbol_table.h"
 #include "symbols/unpack_limit.h"
 
-struct module {
+struct symbols_module {
     char *path;
     uint8_t *build_id;
     size_t build_id_bytes;
@@ -39,7 +39,7 @@ struct symbols {
     char *root;
     struct object_file_session images; /* begun with the first module opened */
     struct pool pool;
-    struct module **modules; /* each in its own memory: libdwfl points into them */
+    struct symbols_module **modules; /* each in its own memory: libdwfl points into them */
     size_t module_count, module_capacity;
     struct jit_map *jits;
     size_t jit_count, jit_capacity;
@@ -87,7 +87,7 @@ struct symbols *symbols_new(const char *root)
     return symbols;
 }
 
-static void symbols_module_forget(struct module *module)
+static void symbols_module_forget(struct symbols_module *module)
 {
     dwarf_index_release(&module->dwarf);
     symbol_table_release(&module->table);
@@ -96,7 +96,7 @@ static void symbols_module_forget(struct module *module)
     module->opened = module->has_dwarf = false;
 }
 
-static void symbols_module_close(struct module *module)
+static void symbols_module_close(struct symbols_module *module)
 {
     symbols_module_forget(module);
     free(module->build_id);
@@ -134,7 +134,7 @@ int symbols_add_module(struct symbols *symbols, const char *path, const uint8_t 
 {
     symbols->modules = name_memory_grow(symbols->modules, &symbols->module_capacity,
                                         symbols->module_count + 1, sizeof *symbols->modules);
-    struct module *module = memory_zeroed(1, sizeof *module);
+    struct symbols_module *module = memory_zeroed(1, sizeof *module);
     module->path = symbols_copy_text(path);
     module->build_id_bytes = build_id_bytes;
     if (build_id_bytes) {
@@ -145,7 +145,7 @@ int symbols_add_module(struct symbols *symbols, const char *path, const uint8_t 
     return (int)symbols->module_count++;
 }
 
-static void symbols_module_read(struct symbols *symbols, struct module *module)
+static void symbols_module_read(struct symbols *symbols, struct symbols_module *module)
 {
     struct object_file_id id = {module->build_id, module->build_id_bytes};
     unpack_limit_was_met();
@@ -171,31 +171,31 @@ static void symbols_module_read(struct symbols *symbols, struct module *module)
     module->is_packed = unpack_limit_was_met();
 }
 
-static void symbols_module_read_again(struct symbols *symbols, struct module *module)
+static void symbols_module_read_again(struct symbols *symbols, struct symbols_module *module)
 {
     symbols_module_read(symbols, module);
     module->has_quality = true;
 }
 
-struct opening {
+struct symbols_opening {
     struct symbols *symbols;
-    struct module *module;
+    struct symbols_module *module;
 };
 
 static void *symbols_opening_thread(void *context)
 {
-    struct opening opening = *(struct opening *)context;
+    struct symbols_opening opening = *(struct symbols_opening *)context;
     free(context);
     symbols_module_read_again(opening.symbols, opening.module);
     return NULL;
 }
 
 /* Without a thread the opening is not bounded in time. */
-static void symbols_module_open(struct symbols *symbols, struct module *module)
+static void symbols_module_open(struct symbols *symbols, struct symbols_module *module)
 {
     pthread_t thread;
-    struct opening *opening = memory_need(malloc(sizeof *opening));
-    *opening = (struct opening){symbols, module};
+    struct symbols_opening *opening = memory_need(malloc(sizeof *opening));
+    *opening = (struct symbols_opening){symbols, module};
     module->opened = true;
     if (pthread_create(&thread, NULL, symbols_opening_thread, opening))
         symbols_opening_thread(opening);
@@ -203,11 +203,11 @@ static void symbols_module_open(struct symbols *symbols, struct module *module)
         symbols->is_abandoned = true;
 }
 
-static struct module *symbols_module_at(struct symbols *symbols, int number)
+static struct symbols_module *symbols_module_at(struct symbols *symbols, int number)
 {
     if (number < 0 || (size_t)number >= symbols->module_count || symbols->is_abandoned)
         return NULL;
-    struct module *module = symbols->modules[number];
+    struct symbols_module *module = symbols->modules[number];
     if (!module->opened && !symbols_have_given_up())
         symbols_module_open(symbols, module);
     return module->opened && !symbols->is_abandoned ? module : NULL;
@@ -221,9 +221,9 @@ bool symbols_knows_quality(const struct symbols *symbols, int module)
 
 enum symbols_quality symbols_module_quality(struct symbols *symbols, int module)
 {
-    struct module *opened = symbols_knows_quality(symbols, module)
-                                ? symbols->modules[module]
-                                : symbols_module_at(symbols, module);
+    struct symbols_module *opened = symbols_knows_quality(symbols, module)
+                                        ? symbols->modules[module]
+                                        : symbols_module_at(symbols, module);
     if (!opened)
         return SYMBOLS_NONE;
     return opened->is_packed ? SYMBOLS_PACKED : opened->quality;
@@ -247,8 +247,8 @@ static bool symbols_is_mangled(const char *linkage)
 /* Completes DWARF's outermost frame from the symbol table: a linkage name if DWARF has none (C),
  * and the function's name if DWARF has none (assembly) or only its plain one (C++ functions with
  * internal linkage). */
-static void symbols_complete(struct symbols *symbols, struct module *module, uint64_t address,
-                             struct symbols_frame *frame)
+static void symbols_complete(struct symbols *symbols, struct symbols_module *module,
+                             uint64_t address, struct symbols_frame *frame)
 {
     if (frame->inlined || (frame->linkage && frame->function))
         return;
@@ -262,8 +262,8 @@ static void symbols_complete(struct symbols *symbols, struct module *module, uin
 }
 
 /* Names outlive the image. */
-static size_t symbols_go_resolve(struct symbols *symbols, struct module *module, uint64_t address,
-                                 struct symbols_frame *frame)
+static size_t symbols_go_resolve(struct symbols *symbols, struct symbols_module *module,
+                                 uint64_t address, struct symbols_frame *frame)
 {
     if (!go_table_find(&module->go, address, frame))
         return 0;
@@ -274,7 +274,7 @@ static size_t symbols_go_resolve(struct symbols *symbols, struct module *module,
 }
 
 /* Guarded, because another program may truncate the file, and names are read from its mapping. */
-static size_t symbols_module_resolve(struct symbols *symbols, struct module *module,
+static size_t symbols_module_resolve(struct symbols *symbols, struct symbols_module *module,
                                      uint64_t address, struct symbols_frame *frames, size_t max)
 {
     struct guarded_open before = object_file_guard(&module->image);
@@ -294,7 +294,7 @@ static size_t symbols_module_resolve(struct symbols *symbols, struct module *mod
 size_t symbols_resolve(struct symbols *symbols, int module_number, uint64_t address,
                        struct symbols_frame *frames, size_t max)
 {
-    struct module *module = symbols_module_at(symbols, module_number);
+    struct symbols_module *module = symbols_module_at(symbols, module_number);
     if (max == 0)
         return 0;
     if (module)
@@ -306,7 +306,7 @@ size_t symbols_resolve(struct symbols *symbols, int module_number, uint64_t addr
 bool symbols_type_of_call(struct symbols *symbols, int module_number, uint64_t address,
                           struct symbols_call_type *type)
 {
-    struct module *module = symbols_module_at(symbols, module_number);
+    struct symbols_module *module = symbols_module_at(symbols, module_number);
     if (!module || !module->has_dwarf)
         return false;
     struct guarded_open before = object_file_guard(&module->image);

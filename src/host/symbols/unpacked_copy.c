@@ -235,7 +235,7 @@ static bool unpacked_copy_make_room(int directory, uint64_t bytes)
 
 /* ---- Making one ---------------------------------------------------------------------------- */
 
-struct unpacking {
+struct copy_unpacking {
     Elf *elf;
     const uint8_t *bytes; /* of the original */
     size_t length;
@@ -246,8 +246,8 @@ struct unpacking {
     int fd;       /* of the copy */
 };
 
-static bool unpacked_copy_put(const struct unpacking *unpacking, const void *bytes, size_t count,
-                              uint64_t at)
+static bool unpacked_copy_put(const struct copy_unpacking *unpacking, const void *bytes,
+                              size_t count, uint64_t at)
 {
     for (size_t done = 0; done < count;) {
         ssize_t put =
@@ -259,13 +259,14 @@ static bool unpacked_copy_put(const struct unpacking *unpacking, const void *byt
     return true;
 }
 
-static bool unpacked_copy_put_range(const struct unpacking *unpacking, uint64_t at, uint64_t count)
+static bool unpacked_copy_put_range(const struct copy_unpacking *unpacking, uint64_t at,
+                                    uint64_t count)
 {
     return at <= unpacking->length && count <= unpacking->length - at &&
            unpacked_copy_put(unpacking, unpacking->bytes + at, count, at);
 }
 
-static bool unpacked_copy_read_head(struct unpacking *unpacking)
+static bool unpacked_copy_read_head(struct copy_unpacking *unpacking)
 {
     Elf64_Ehdr *header = &unpacking->header;
     unpacking->bytes = (const uint8_t *)elf_rawfile(unpacking->elf, &unpacking->length);
@@ -293,7 +294,7 @@ static uint64_t unpacked_copy_place(uint64_t end)
 }
 
 /* elf_compress() of this program checks first whether it may unpack (unpack_limit.h). */
-static bool unpacked_copy_put_unpacked(struct unpacking *unpacking, Elf_Scn *section)
+static bool unpacked_copy_put_unpacked(struct copy_unpacking *unpacking, Elf_Scn *section)
 {
     Elf64_Shdr *header = &unpacking->sections[elf_ndxscn(section)];
     GElf_Shdr unpacked;
@@ -310,7 +311,7 @@ static bool unpacked_copy_put_unpacked(struct unpacking *unpacking, Elf_Scn *sec
     return true;
 }
 
-static bool unpacked_copy_put_sections(struct unpacking *unpacking)
+static bool unpacked_copy_put_sections(struct copy_unpacking *unpacking)
 {
     bool is_good = true;
     for (Elf_Scn *section = NULL; is_good && (section = elf_nextscn(unpacking->elf, section));) {
@@ -323,7 +324,7 @@ static bool unpacked_copy_put_sections(struct unpacking *unpacking)
     return is_good;
 }
 
-static bool unpacked_copy_write(struct unpacking *unpacking)
+static bool unpacked_copy_write(struct copy_unpacking *unpacking)
 {
     const Elf64_Ehdr *header = &unpacking->header;
     return unpacked_copy_read_head(unpacking) &&
@@ -349,7 +350,7 @@ static bool unpacked_copy_is_our_draft(int directory, const char *draft, int fd)
 static int unpacked_copy_make(int directory, const struct wanted_copy *wanted)
 {
     char draft[NAME_ROOM + sizeof NEW_COPY];
-    struct unpacking unpacking = {.elf = wanted->elf};
+    struct copy_unpacking unpacking = {.elf = wanted->elf};
     snprintf(draft, sizeof draft, NEW_COPY "%s", wanted->name);
     unpacking.fd =
         openat(directory, draft, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);

@@ -18,7 +18,7 @@
 #define MAX_DEPTH         400
 #define ENTRIES_PER_CLOCK 1024u
 
-struct walk {
+struct variable_places_walk {
     struct variables *variables;
     size_t sorted_count; /* found variables are appended behind */
     struct dwarf_index index;
@@ -32,7 +32,7 @@ struct walk {
     bool late;
 };
 
-static bool variable_places_is_late(struct walk *walk)
+static bool variable_places_is_late(struct variable_places_walk *walk)
 {
     if (!walk->late && walk->entries++ % ENTRIES_PER_CLOCK == 0)
         walk->late = now_monotonic_ns() >= walk->deadline_ns;
@@ -90,8 +90,8 @@ static uint64_t variable_places_tls(const struct variables_tls *tls, uint64_t nu
 /*  addr                      a variable
  *  addr, plus_uconst         a part of what compilers merged: clang's _MergedGlobals
  *  const, form_tls_address   a thread-local variable, by its place in the TLS segment */
-static bool variable_places_read_location(struct walk *walk, Dwarf_Attribute *location,
-                                          struct spot *spot)
+static bool variable_places_read_location(struct variable_places_walk *walk,
+                                          Dwarf_Attribute *location, struct spot *spot)
 {
     Dwarf_Op *ops;
     size_t count;
@@ -111,7 +111,8 @@ static bool variable_places_read_location(struct walk *walk, Dwarf_Attribute *lo
     return true;
 }
 
-static bool variable_places_find_spot(struct walk *walk, Dwarf_Die *die, struct spot *spot)
+static bool variable_places_find_spot(struct variable_places_walk *walk, Dwarf_Die *die,
+                                      struct spot *spot)
 {
     Dwarf_Attribute location;
     Dwarf_Block block;
@@ -135,7 +136,8 @@ static bool variable_places_read_number(Dwarf_Die *die, unsigned name, Dwarf_Att
 
 /* The file's number counts in the line table of the unit that it stands in, which for link-time
  * optimised programs is another than the variable's. */
-static void variable_places_set(struct walk *walk, struct variable *variable, Dwarf_Die *die)
+static void variable_places_set(struct variable_places_walk *walk, struct variable *variable,
+                                Dwarf_Die *die)
 {
     Dwarf_Attribute attribute;
     uint32_t file, line;
@@ -152,7 +154,7 @@ static void variable_places_set(struct walk *walk, struct variable *variable, Dw
         variable->line = line;
 }
 
-static const char *variable_places_join_name(struct walk *walk, const char *first,
+static const char *variable_places_join_name(struct variable_places_walk *walk, const char *first,
                                              const char *second, const char *third)
 {
     char *text = NULL;
@@ -164,13 +166,14 @@ static const char *variable_places_join_name(struct walk *walk, const char *firs
 }
 
 /* As in Fortran: COMMON /block/, and COMMON // for the one without a name. */
-static const char *variable_places_common_name(struct walk *walk, const char *plain)
+static const char *variable_places_common_name(struct variable_places_walk *walk, const char *plain)
 {
     return variable_places_join_name(walk, "COMMON /", strcmp(plain, "__BLNK__") == 0 ? "" : plain,
                                      "/");
 }
 
-static const char *variable_places_name_of(struct walk *walk, Dwarf_Die *die, Dwarf_Die *function)
+static const char *variable_places_name_of(struct variable_places_walk *walk, Dwarf_Die *die,
+                                           Dwarf_Die *function)
 {
     const char *plain = dwarf_diename(die);
     if (plain && dwarf_tag(die) == DW_TAG_common_block)
@@ -213,7 +216,8 @@ static bool variable_places_lies_before(const struct variable *variable, uint32_
 }
 
 /* The first at this address, or `sorted_count`. */
-static size_t variable_places_first_at(const struct walk *walk, uint32_t section, uint64_t address)
+static size_t variable_places_first_at(const struct variable_places_walk *walk, uint32_t section,
+                                       uint64_t address)
 {
     const struct variable *list = walk->variables->list;
     size_t first = 0;
@@ -225,8 +229,8 @@ static size_t variable_places_first_at(const struct walk *walk, uint32_t section
                : walk->sorted_count;
 }
 
-static void variable_places_describe(struct walk *walk, struct variable *variable, Dwarf_Die *die,
-                                     Dwarf_Die *function)
+static void variable_places_describe(struct variable_places_walk *walk, struct variable *variable,
+                                     Dwarf_Die *die, Dwarf_Die *function)
 {
     if (variable->file || variable->name)
         return;
@@ -235,8 +239,8 @@ static void variable_places_describe(struct walk *walk, struct variable *variabl
         variable->name = variable_places_name_of(walk, die, function);
 }
 
-static void variable_places_add(struct walk *walk, Dwarf_Die *die, Dwarf_Die *function,
-                                struct spot spot)
+static void variable_places_add(struct variable_places_walk *walk, Dwarf_Die *die,
+                                Dwarf_Die *function, struct spot spot)
 {
     uint64_t bytes = variable_places_size_of(die);
     uint64_t base = spot.tls ? walk->variables->tls.address : 0;
@@ -264,7 +268,7 @@ static bool variable_places_may_be_discarded(const struct variable *variable, Dw
 }
 
 /* Linkage names are interned in the pool, so equal ones have equal addresses. */
-static void variable_places_map_names(struct walk *walk)
+static void variable_places_map_names(struct variable_places_walk *walk)
 {
     for (size_t i = 0; i < walk->sorted_count; i++)
         number_map_put(&walk->by_linkage, (uintptr_t)walk->variables->list[i].linkage, (uint32_t)i);
@@ -272,7 +276,8 @@ static void variable_places_map_names(struct walk *walk)
 
 /* gfortran gives no address for most COMMON blocks, so they are found by the name of their symbol:
  * "block_", which in C could be any name. */
-static void variable_places_join_common(struct walk *walk, Dwarf_Die *die, Dwarf_Die *function)
+static void variable_places_join_common(struct variable_places_walk *walk, Dwarf_Die *die,
+                                        Dwarf_Die *function)
 {
     Dwarf_Attribute attribute;
     const char *linkage = dwarf_attr(die, DW_AT_linkage_name, &attribute)
@@ -288,7 +293,8 @@ static void variable_places_join_common(struct walk *walk, Dwarf_Die *die, Dwarf
         variable_places_describe(walk, &walk->variables->list[found], die, function);
 }
 
-static void variable_places_join(struct walk *walk, Dwarf_Die *die, Dwarf_Die *function)
+static void variable_places_join(struct variable_places_walk *walk, Dwarf_Die *die,
+                                 Dwarf_Die *function)
 {
     struct spot spot;
     if (!variable_places_find_spot(walk, die, &spot))
@@ -329,8 +335,8 @@ static bool variable_places_is_plain_type(int tag)
            tag == DW_TAG_subroutine_type;
 }
 
-static void variable_places_walk_children(struct walk *walk, Dwarf_Die *parent, Dwarf_Die *function,
-                                          int depth)
+static void variable_places_walk_children(struct variable_places_walk *walk, Dwarf_Die *parent,
+                                          Dwarf_Die *function, int depth)
 {
     Dwarf_Die child;
     if (depth > MAX_DEPTH || !dwarf_walk_child(&walk->furthest, parent, &child))
@@ -350,7 +356,7 @@ static void variable_places_walk_children(struct walk *walk, Dwarf_Die *parent, 
     } while (!variable_places_is_late(walk) && dwarf_walk_sibling(&walk->furthest, &child));
 }
 
-static void variable_places_walk_units(struct walk *walk)
+static void variable_places_walk_units(struct variable_places_walk *walk)
 {
     walk->variables->units_read = 0;
     for (size_t i = 0; i < walk->index.unit_count && !variable_places_is_late(walk); i++) {
@@ -362,7 +368,7 @@ static void variable_places_walk_units(struct walk *walk)
     }
 }
 
-static void variable_places_map_units(struct walk *walk)
+static void variable_places_map_units(struct variable_places_walk *walk)
 {
     for (size_t i = 0; i < walk->index.unit_count; i++) {
         struct unit *unit = &walk->index.units[i];
@@ -374,7 +380,7 @@ static void variable_places_map_units(struct walk *walk)
 void variable_places_read(struct variables *variables, Dwarf *dwarf, uint64_t bias,
                           uint64_t deadline_ns)
 {
-    struct walk walk = {
+    struct variable_places_walk walk = {
         .variables = variables, .sorted_count = variables->count, .deadline_ns = deadline_ns};
     if (dwarf_index_open(&walk.index, dwarf, bias, &variables->pool)) {
         variables->unit_count = walk.index.unit_count;

@@ -46,7 +46,7 @@ static const char two_bytes[257] = "mm???.....?.?m??"  /* 00: syscall, ud2, pref
                                    "mmmmmmmmmmmmmmmm"  /* E0 */
                                    "mmmmmmmmmmmmmmmm"; /* F0 */
 
-struct reading {
+struct entry_code_reading {
     const uint8_t *code;
     size_t left;
     unsigned at;
@@ -54,12 +54,12 @@ struct reading {
     struct entry_instruction *instruction;
 };
 
-static bool entry_code_has(const struct reading *reading, unsigned bytes)
+static bool entry_code_has(const struct entry_code_reading *reading, unsigned bytes)
 {
     return reading->at + bytes <= reading->left && reading->at + bytes <= 15;
 }
 
-static void entry_code_read_prefixes(struct reading *reading)
+static void entry_code_read_prefixes(struct entry_code_reading *reading)
 {
     for (; entry_code_has(reading, 1); reading->at++) {
         uint8_t byte = reading->code[reading->at];
@@ -75,7 +75,7 @@ static void entry_code_read_prefixes(struct reading *reading)
 
 /* Reads ModRM with its SIB byte and displacement. Returns the ModRM byte; -1: the code ends
  * before. */
-static int entry_code_read_modrm(struct reading *reading)
+static int entry_code_read_modrm(struct entry_code_reading *reading)
 {
     if (!entry_code_has(reading, 1))
         return -1;
@@ -98,20 +98,20 @@ static int entry_code_read_modrm(struct reading *reading)
     return modrm;
 }
 
-static bool entry_code_take(struct reading *reading, unsigned bytes)
+static bool entry_code_take(struct entry_code_reading *reading, unsigned bytes)
 {
     reading->at += bytes;
     return reading->at <= reading->left && reading->at <= 15;
 }
 
-static bool entry_code_take_relative(struct reading *reading, unsigned bytes)
+static bool entry_code_take_relative(struct entry_code_reading *reading, unsigned bytes)
 {
     reading->instruction->relative_at = reading->at;
     reading->instruction->relative_bytes = bytes;
     return entry_code_take(reading, bytes);
 }
 
-static bool entry_code_read_operands(struct reading *reading, char class)
+static bool entry_code_read_operands(struct entry_code_reading *reading, char class)
 {
     unsigned word = reading->narrow ? 2 : 4;
     int modrm = 0;
@@ -149,7 +149,7 @@ static bool entry_code_read_operands(struct reading *reading, char class)
 }
 
 /* C5 (two bytes of prefix) and C4 (three): all have a ModRM byte but vzeroupper. */
-static bool entry_code_read_vex(struct reading *reading)
+static bool entry_code_read_vex(struct entry_code_reading *reading)
 {
     unsigned map = 1, prefix = reading->code[reading->at] == 0xc5 ? 2 : 3;
     if (!entry_code_has(reading, prefix + 1))
@@ -195,7 +195,7 @@ static enum entry_flow entry_code_flow_of(uint8_t opcode, uint8_t modrm)
     return ends ? ENTRY_FLOW_END : ENTRY_FLOW_NONE;
 }
 
-static bool entry_code_read_two(struct reading *reading)
+static bool entry_code_read_two(struct entry_code_reading *reading)
 {
     struct entry_instruction *instruction = reading->instruction;
     if (!entry_code_has(reading, 1))
@@ -215,7 +215,7 @@ static bool entry_code_read_two(struct reading *reading)
     return true;
 }
 
-static bool entry_code_read_one(struct reading *reading)
+static bool entry_code_read_one(struct entry_code_reading *reading)
 {
     struct entry_instruction *instruction = reading->instruction;
     if (!entry_code_has(reading, 1))
@@ -244,7 +244,7 @@ static int64_t entry_code_relative(const uint8_t *code, unsigned bytes)
 
 bool entry_code_read(const uint8_t *code, size_t left, struct entry_instruction *instruction)
 {
-    struct reading reading = {.code = code, .left = left, .instruction = instruction};
+    struct entry_code_reading reading = {.code = code, .left = left, .instruction = instruction};
     *instruction = (struct entry_instruction){0};
     entry_code_read_prefixes(&reading);
     if (!entry_code_read_one(&reading))

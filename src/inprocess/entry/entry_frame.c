@@ -10,7 +10,7 @@
 enum { MOST_STEPS = 2048, MOST_WAYS = 24, MOST_SEEN = 96 };
 
 /* The state of a way: what the instructions since the address have done. */
-struct way {
+struct entry_frame_way {
     uintptr_t at;
     int32_t moved;   /* the stack pointer */
     int32_t pushed;  /* words below that were pushed on this way */
@@ -22,8 +22,8 @@ struct way {
 
 struct follow {
     const struct entry_code *code;
-    struct way ways[MOST_WAYS]; /* ways still to be followed */
-    uint32_t seen[MOST_SEEN];   /* targets of jumps, relative to the code's beginning */
+    struct entry_frame_way ways[MOST_WAYS]; /* ways still to be followed */
+    uint32_t seen[MOST_SEEN];               /* targets of jumps, relative to the code's beginning */
     unsigned way_count, seen_count;
     bool is_callee; /* only whether the function returns is asked; its own calls are assumed to
                      * return */
@@ -60,7 +60,7 @@ static int32_t entry_frame_number(const uint8_t *at, bool wide)
 }
 
 /* add or sub of a number to the stack pointer: 83 or 81, /0 or /5. */
-static bool entry_frame_adds(const struct decoded *decoded, struct way *way)
+static bool entry_frame_adds(const struct decoded *decoded, struct entry_frame_way *way)
 {
     bool wide = decoded->opcode == 0x81;
     if ((decoded->opcode != 0x83 && !wide) || decoded->rex != 0x48 ||
@@ -71,7 +71,7 @@ static bool entry_frame_adds(const struct decoded *decoded, struct way *way)
     return true;
 }
 
-static void entry_frame_count_from_bp(struct way *way, int32_t moved)
+static void entry_frame_count_from_bp(struct entry_frame_way *way, int32_t moved)
 {
     way->from_bp = true;
     way->moved = moved;
@@ -80,7 +80,8 @@ static void entry_frame_count_from_bp(struct way *way, int32_t moved)
 
 /* lea to the stack pointer, from itself or from the frame pointer: 8d /4. False: it is no such
  * instruction. *known: its effect is understood. */
-static bool entry_frame_leads(const struct decoded *decoded, struct way *way, bool *known)
+static bool entry_frame_leads(const struct decoded *decoded, struct entry_frame_way *way,
+                              bool *known)
 {
     uint8_t form = decoded->rest[0], mode = form >> 6;
     if (decoded->opcode != 0x8d || (form >> 3 & 7) != 4 || (decoded->rex & 4))
@@ -98,14 +99,14 @@ static bool entry_frame_leads(const struct decoded *decoded, struct way *way, bo
     return true;
 }
 
-static void entry_frame_push(struct way *way)
+static void entry_frame_push(struct entry_frame_way *way)
 {
     if (way->moved > way->pushed)
         way->pushed = way->moved;
     way->moved -= 8;
 }
 
-static bool entry_frame_pops(const struct decoded *decoded, struct way *way)
+static bool entry_frame_pops(const struct decoded *decoded, struct entry_frame_way *way)
 {
     bool pushes = (decoded->opcode >= 0x50 && decoded->opcode <= 0x57) || decoded->opcode == 0x68 ||
                   decoded->opcode == 0x6a ||
@@ -129,7 +130,7 @@ static bool entry_frame_pops(const struct decoded *decoded, struct way *way)
 }
 
 /* mov %rbp,%rsp, alone or as the first half of leave. */
-static bool entry_frame_back_to_bp(struct way *way)
+static bool entry_frame_back_to_bp(struct entry_frame_way *way)
 {
     if (way->bp_popped)
         return false;
@@ -171,7 +172,7 @@ static bool entry_frame_writes_sp(const struct decoded *decoded)
 }
 
 /* Applies one instruction to the way. False: its effect on the stack pointer is not known. */
-static bool entry_frame_apply(const uint8_t *code, struct way *way)
+static bool entry_frame_apply(const uint8_t *code, struct entry_frame_way *way)
 {
     struct decoded decoded = entry_frame_decode(code);
     bool known = true;
@@ -206,7 +207,7 @@ static bool entry_frame_was_there(struct follow *follow, uintptr_t at)
     return false;
 }
 
-static void entry_frame_put_off(struct follow *follow, struct way way, uintptr_t target)
+static void entry_frame_put_off(struct follow *follow, struct entry_frame_way way, uintptr_t target)
 {
     if (entry_frame_was_there(follow, target))
         return;
@@ -218,7 +219,8 @@ static void entry_frame_put_off(struct follow *follow, struct way way, uintptr_t
     follow->ways[follow->way_count++] = way;
 }
 
-static bool entry_frame_go(struct follow *follow, uintptr_t address, struct way *at_return);
+static bool entry_frame_go(struct follow *follow, uintptr_t address,
+                           struct entry_frame_way *at_return);
 
 /* Does the function never return? It is in the list, or no way through it ends at a `ret` with the
  * stack as it was. (If it ends with a call of a function that does not return, its way runs on into
@@ -227,7 +229,7 @@ static bool entry_frame_never_returns(const struct follow *follow, uintptr_t fun
 {
     const struct entry_code *code = follow->code;
     struct follow callee = {.code = code, .is_callee = true};
-    struct way end;
+    struct entry_frame_way end;
     for (unsigned i = 0; i < ENTRY_NO_RETURN_MOST && code->no_return[i]; i++)
         if (code->no_return[i] == function)
             return true;
@@ -247,7 +249,7 @@ static bool entry_frame_is_halt(const uint8_t *code)
 }
 
 /* Follows one instruction. False: the way is at its end; *found: at a `ret`. */
-static bool entry_frame_step(struct follow *follow, struct way *way, bool *found)
+static bool entry_frame_step(struct follow *follow, struct entry_frame_way *way, bool *found)
 {
     const struct entry_code *code = follow->code;
     struct entry_instruction instruction;
@@ -292,7 +294,7 @@ static bool entry_frame_step(struct follow *follow, struct way *way, bool *found
     return true;
 }
 
-static void entry_frame_tell(const struct way *way, struct entry_frame *frame)
+static void entry_frame_tell(const struct entry_frame_way *way, struct entry_frame *frame)
 {
     frame->ends = false;
     frame->from_bp = way->from_bp;
@@ -302,16 +304,17 @@ static void entry_frame_tell(const struct way *way, struct entry_frame *frame)
 }
 
 /* Is the `ret` one that fits? From a function's beginning the stack has to be where it was. */
-static bool entry_frame_is_end(const struct follow *follow, const struct way *way)
+static bool entry_frame_is_end(const struct follow *follow, const struct entry_frame_way *way)
 {
     return follow->is_callee ? way->from_bp || way->moved == 0 : way->from_bp || way->moved >= 0;
 }
 
 /* Follows all ways until a `ret` that fits. False: there is none. */
-static bool entry_frame_go(struct follow *follow, uintptr_t address, struct way *at_return)
+static bool entry_frame_go(struct follow *follow, uintptr_t address,
+                           struct entry_frame_way *at_return)
 {
     unsigned steps = 0;
-    follow->ways[follow->way_count++] = (struct way){.at = address};
+    follow->ways[follow->way_count++] = (struct entry_frame_way){.at = address};
     while (follow->way_count) {
         bool found = false;
         *at_return = follow->ways[--follow->way_count];
@@ -339,7 +342,7 @@ static bool entry_frame_is_beyond_end(const struct follow *follow, uintptr_t add
 bool entry_frame_find(const struct entry_code *code, uintptr_t address, struct entry_frame *frame)
 {
     struct follow follow = {.code = code};
-    struct way end;
+    struct entry_frame_way end;
     *frame = (struct entry_frame){0};
     if (address < code->lo || address >= code->hi || entry_frame_is_beyond_end(&follow, address))
         return false;

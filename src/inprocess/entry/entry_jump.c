@@ -21,13 +21,13 @@ enum {
 /* of a 32-bit jump, with a reserve for the size of the functions */
 #define REACH ((uintptr_t)0x70000000)
 
-struct span {
+struct entry_jump_span {
     uintptr_t lo, hi; /* the lowest and the highest address of the functions */
 };
 
-static struct span entry_span(const struct entry_point *points, unsigned count)
+static struct entry_jump_span entry_span(const struct entry_point *points, unsigned count)
 {
-    struct span span = {UINTPTR_MAX, 0};
+    struct entry_jump_span span = {UINTPTR_MAX, 0};
     for (unsigned i = 0; i < count; i++) {
         uintptr_t start = (uintptr_t)points[i].function;
         span.lo = start < span.lo ? start : span.lo;
@@ -36,14 +36,14 @@ static struct span entry_span(const struct entry_point *points, unsigned count)
     return span;
 }
 
-static bool entry_reaches(const struct span *span, uintptr_t address)
+static bool entry_reaches(const struct entry_jump_span *span, uintptr_t address)
 {
     return address + REACH > span->hi && address < span->lo + REACH;
 }
 
 /* Maps memory at `wanted`. If that is not free, the kernel takes another address, which may be out
  * of reach; then NULL. */
-static void *entry_map_at(const struct span *span, uintptr_t wanted, size_t bytes)
+static void *entry_map_at(const struct entry_jump_span *span, uintptr_t wanted, size_t bytes)
 {
     long got = syscall(SYS_mmap, wanted, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
                        -1, 0L);
@@ -56,7 +56,7 @@ static void *entry_map_at(const struct span *span, uintptr_t wanted, size_t byte
 }
 
 /* Below the functions first, because above those of a program is its heap, which has to grow. */
-static void *entry_map_near(const struct span *span, size_t bytes)
+static void *entry_map_near(const struct entry_jump_span *span, size_t bytes)
 {
     enum { STEP = 1 << 20 };
     uintptr_t lo = span->lo & -(uintptr_t)PAGE_BYTES,
@@ -115,7 +115,8 @@ static enum entry_fault entry_find_all(struct entry_point *points, unsigned coun
 
 /* Makes the memory of an earlier call writable, to use it again; NULL: it is too small or too
  * far. */
-static void *entry_take_over(const struct span *span, void *memory, size_t has, size_t needs)
+static void *entry_take_over(const struct entry_jump_span *span, void *memory, size_t has,
+                             size_t needs)
 {
     return memory && has >= needs && entry_reaches(span, (uintptr_t)memory) &&
                    syscall(SYS_mprotect, memory, has, PROT_READ | PROT_WRITE) == 0
@@ -126,7 +127,7 @@ static void *entry_take_over(const struct span *span, void *memory, size_t has, 
 enum entry_fault entry_prepare(struct entry_point *points, unsigned count, void **memory,
                                size_t *bytes)
 {
-    struct span span = entry_span(points, count);
+    struct entry_jump_span span = entry_span(points, count);
     enum entry_fault fault = entry_find_all(points, count);
     size_t needs = ((size_t)count * SLOT_BYTES + PAGE_BYTES - 1) & -(size_t)PAGE_BYTES;
     if (fault != ENTRY_OK)

@@ -25,7 +25,7 @@ bool real_is_passed_over(void)
 }
 
 /* The tables of a module's symbols, from its dynamic section. */
-struct symbol_table {
+struct real_symbol_table {
     uintptr_t bias;
     const ElfW(Sym) *symbols;
     const char *strings;
@@ -40,13 +40,13 @@ static const void *real_dynamic_pointer(uintptr_t bias, ElfW(Addr) value)
     return (const void *)(value < bias ? value + bias : value);
 }
 
-static bool real_symbol_table_open(struct symbol_table *table, const struct dl_phdr_info *info)
+static bool real_symbol_table_open(struct real_symbol_table *table, const struct dl_phdr_info *info)
 {
     const ElfW(Dyn) *entry = NULL;
     for (int i = 0; i < info->dlpi_phnum; i++)
         if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
             entry = (const void *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
-    *table = (struct symbol_table){.bias = info->dlpi_addr};
+    *table = (struct real_symbol_table){.bias = info->dlpi_addr};
     for (; entry && entry->d_tag != DT_NULL; entry++) {
         const void *pointer = real_dynamic_pointer(table->bias, entry->d_un.d_ptr);
         switch (entry->d_tag) {
@@ -71,7 +71,8 @@ static bool real_symbol_table_open(struct symbol_table *table, const struct dl_p
 }
 
 /* Is it a definition that a new reference to the unversioned name would bind to? */
-static bool real_symbol_matches(const struct symbol_table *table, uint32_t index, const char *name)
+static bool real_symbol_matches(const struct real_symbol_table *table, uint32_t index,
+                                const char *name)
 {
     const ElfW(Sym) *symbol = &table->symbols[index];
     unsigned bind = ELF64_ST_BIND(symbol->st_info);
@@ -90,7 +91,7 @@ static uint32_t real_gnu_hash_of(const char *name)
 }
 
 /* [0] buckets, [1] first hashed symbol, [2] bloom words, then bloom, buckets, chains. */
-static const ElfW(Sym) *real_find_gnu(const struct symbol_table *table, const char *name,
+static const ElfW(Sym) *real_find_gnu(const struct real_symbol_table *table, const char *name,
                                       uint32_t hash)
 {
     const uint32_t *header = table->gnu_hash;
@@ -110,7 +111,7 @@ static const ElfW(Sym) *real_find_gnu(const struct symbol_table *table, const ch
     }
 }
 
-static const ElfW(Sym) *real_find_sysv(const struct symbol_table *table, const char *name)
+static const ElfW(Sym) *real_find_sysv(const struct real_symbol_table *table, const char *name)
 {
     uint32_t count = table->sysv_hash[1];
     for (uint32_t index = 1; index < count; index++)
@@ -119,7 +120,7 @@ static const ElfW(Sym) *real_find_sysv(const struct symbol_table *table, const c
     return NULL;
 }
 
-struct search {
+struct real_search {
     const char *name;
     uint32_t hash;
     bool behind_us;       /* our own module has been passed */
@@ -138,7 +139,7 @@ static bool real_module_is_ours(const struct dl_phdr_info *info)
     return false;
 }
 
-static const ElfW(Sym) *real_find_symbol(const struct symbol_table *table, const char *name,
+static const ElfW(Sym) *real_find_symbol(const struct real_symbol_table *table, const char *name,
                                          uint32_t hash)
 {
     return table->gnu_hash ? real_find_gnu(table, name, hash) : real_find_sysv(table, name);
@@ -146,7 +147,7 @@ static const ElfW(Sym) *real_find_symbol(const struct symbol_table *table, const
 
 const ElfW(Sym) *real_symbol(const struct dl_phdr_info *module, const char *name)
 {
-    struct symbol_table table;
+    struct real_symbol_table table;
     if (!real_symbol_table_open(&table, module))
         return NULL;
     return real_find_symbol(&table, name, real_gnu_hash_of(name));
@@ -160,8 +161,8 @@ bool real_defines(const struct dl_phdr_info *module, const char *name)
 static int real_search_module(struct dl_phdr_info *info, size_t size, void *context)
 {
     (void)size;
-    struct search *search = context;
-    struct symbol_table table;
+    struct real_search *search = context;
+    struct real_symbol_table table;
     if (real_module_is_ours(info)) {
         search->behind_us = true;
         return 0;
@@ -184,16 +185,16 @@ static int real_search_module(struct dl_phdr_info *info, size_t size, void *cont
     return search->found != NULL;
 }
 
-static struct search real_find_function(const char *name)
+static struct real_search real_find_function(const char *name)
 {
-    struct search search = {.name = name, .hash = real_gnu_hash_of(name), .behind_us = late};
+    struct real_search search = {.name = name, .hash = real_gnu_hash_of(name), .behind_us = late};
     dl_iterate_phdr(real_search_module, &search);
     return search;
 }
 
 void *real_find(const char *name)
 {
-    struct search search = real_find_function(name);
+    struct real_search search = real_find_function(name);
     /* A module ahead of us (the executable) may define it too. The loader then bound all calls to
      * that one, so whoever comes to us wants the next definition behind us. The one ahead is the
      * last resort. */
@@ -255,7 +256,7 @@ void real_move(void *function, void *original)
 
 /* ---- Where the allocator lives ---- */
 
-struct range {
+struct real_range {
     uintptr_t address; /* asked for */
     uintptr_t start, end;
     bool is_program; /* of the executable */
@@ -264,7 +265,7 @@ struct range {
 static int real_find_range(struct dl_phdr_info *info, size_t size, void *context)
 {
     (void)size;
-    struct range *range = context;
+    struct real_range *range = context;
     for (int i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
         uintptr_t start = info->dlpi_addr + segment->p_vaddr;
@@ -280,7 +281,7 @@ static int real_find_range(struct dl_phdr_info *info, size_t size, void *context
 
 bool real_code_around(const void *function, uintptr_t *lo, uintptr_t *hi)
 {
-    struct range range = {.address = (uintptr_t)function};
+    struct real_range range = {.address = (uintptr_t)function};
     bool found = dl_iterate_phdr(real_find_range, &range);
     *lo = range.start;
     *hi = range.end;
@@ -289,7 +290,7 @@ bool real_code_around(const void *function, uintptr_t *lo, uintptr_t *hi)
 
 /* Code of allocators: our own module, malloc's (and that of a malloc ahead of us), and every
  * operator that is in neither. `end` is written last, and is 0 if the module was unloaded. */
-static struct range allocators[64];
+static struct real_range allocators[64];
 static uint32_t allocator_count;
 
 bool real_is_allocator(uintptr_t ip)
@@ -302,10 +303,10 @@ bool real_is_allocator(uintptr_t ip)
 }
 
 /* The modules of malloc, and of a malloc ahead of us, if they are allocators and nothing else. */
-static struct range allocator_modules[2];
+static struct real_range allocator_modules[2];
 static uint32_t allocator_module_count;
 
-static bool real_is_in(const struct range *range, uintptr_t address)
+static bool real_is_in(const struct real_range *range, uintptr_t address)
 {
     return address - range->start < range->end - range->start;
 }
@@ -321,7 +322,7 @@ bool real_is_allocator_module(uintptr_t ip)
 
 static void real_see_allocator_module(const void *function)
 {
-    struct range range = {.address = (uintptr_t)function};
+    struct real_range range = {.address = (uintptr_t)function};
     uint32_t count = allocator_module_count;
     if (!function || count == sizeof allocator_modules / sizeof *allocator_modules ||
         real_is_allocator_module((uintptr_t)function) ||
@@ -332,7 +333,7 @@ static void real_see_allocator_module(const void *function)
     __atomic_store_n(&allocator_module_count, count + 1, __ATOMIC_RELEASE);
 }
 
-static void real_add_range(struct range range)
+static void real_add_range(struct real_range range)
 {
     uint32_t count = allocator_count, at = 0;
     if (real_is_allocator(range.address))
@@ -349,7 +350,7 @@ static void real_add_range(struct range range)
         __atomic_store_n(&allocator_count, count + 1, __ATOMIC_RELEASE);
 }
 
-struct gone {
+struct real_gone {
     uint32_t count;
     uintptr_t ends[sizeof allocators / sizeof *allocators];
     bool seen[sizeof allocators / sizeof *allocators];
@@ -357,7 +358,7 @@ struct gone {
 
 static int real_see_ranges(struct dl_phdr_info *info, size_t size, void *context)
 {
-    struct gone *gone = context;
+    struct real_gone *gone = context;
     (void)size;
     for (int i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
@@ -372,7 +373,7 @@ static int real_see_ranges(struct dl_phdr_info *info, size_t size, void *context
  * that another thread has put there since we read `end` stays. */
 void real_forget_gone(void)
 {
-    struct gone gone = {.count = __atomic_load_n(&allocator_count, __ATOMIC_ACQUIRE)};
+    struct real_gone gone = {.count = __atomic_load_n(&allocator_count, __ATOMIC_ACQUIRE)};
     for (uint32_t i = 0; i < gone.count; i++)
         gone.ends[i] = __atomic_load_n(&allocators[i].end, __ATOMIC_ACQUIRE);
     dl_iterate_phdr(real_see_ranges, &gone);
@@ -384,7 +385,7 @@ void real_forget_gone(void)
 
 static void real_add_module(void *function)
 {
-    struct range range = {.address = (uintptr_t)function};
+    struct real_range range = {.address = (uintptr_t)function};
     if (dl_iterate_phdr(real_find_range, &range))
         real_add_range(range);
 }
@@ -398,7 +399,7 @@ static void real_add_function(void *function, size_t bytes)
 {
     uintptr_t address = (uintptr_t)function;
     if (address)
-        real_add_range((struct range){address, address, address + bytes + 1, false});
+        real_add_range((struct real_range){address, address, address + bytes + 1, false});
 }
 
 /* The program may define some of the operators itself (groff: plain new and delete). The other
@@ -415,14 +416,14 @@ static void real_add_operators_ahead(void)
     if (__atomic_exchange_n(&known, true, __ATOMIC_RELAXED))
         return;
     for (size_t i = 0; i < sizeof called / sizeof *called; i++) {
-        struct search search = real_find_function(called[i]);
+        struct real_search search = real_find_function(called[i]);
         real_add_function(search.before, search.before_bytes);
     }
 }
 
 void *real_find_operator(const char *name)
 {
-    struct search search = real_find_function(name);
+    struct real_search search = real_find_function(name);
     real_add_operators_ahead();
     if (search.found)
         real_add_function(search.found, search.found_bytes);
@@ -435,7 +436,7 @@ void *real_find_operator(const char *name)
  * calloc calls malloc by its name. */
 bool real_is_glibc(void)
 {
-    struct range range = {.address = (uintptr_t)real.malloc};
+    struct real_range range = {.address = (uintptr_t)real.malloc};
     return c_library_is_glibc() && dl_iterate_phdr(real_find_range, &range) &&
            (uintptr_t)real._exit - range.start < range.end - range.start;
 }
@@ -463,10 +464,10 @@ bool real_init(void)
     c_library_init();
     /* A preloaded library is before the C library in the loader's order; one that is loaded later
      * is behind it. */
-    struct search libc = real_find_function("_exit");
+    struct real_search libc = real_find_function("_exit");
     late = libc.before && !libc.found;
     real_find_all();
-    struct search allocator = real_find_function("malloc");
+    struct real_search allocator = real_find_function("malloc");
     void *found = allocator.found ? allocator.found : allocator.before;
     if (!REAL_MALLOC_IS_OURS) { /* else malloc is our own */
         real_add_module(found);

@@ -61,7 +61,7 @@ static bool executed_read(struct executed_file *file, uint64_t offset, void *to,
 
 /* ---- Sanitizers ---- */
 
-struct dynamic {
+struct executed_dynamic {
     struct executed_file *file;
     Elf64_Phdr loads[8]; /* map addresses to offsets in the file */
     unsigned load_count;
@@ -70,8 +70,8 @@ struct dynamic {
     unsigned needed_count;
 };
 
-static bool executed_read_address(const struct dynamic *dynamic, uint64_t address, void *to,
-                                  size_t bytes)
+static bool executed_read_address(const struct executed_dynamic *dynamic, uint64_t address,
+                                  void *to, size_t bytes)
 {
     for (unsigned i = 0; i < dynamic->load_count; i++) {
         const Elf64_Phdr *load = &dynamic->loads[i];
@@ -82,7 +82,7 @@ static bool executed_read_address(const struct dynamic *dynamic, uint64_t addres
     return false;
 }
 
-static void executed_take_dynamic(struct dynamic *dynamic, const Elf64_Dyn *entry)
+static void executed_take_dynamic(struct executed_dynamic *dynamic, const Elf64_Dyn *entry)
 {
     if (entry->d_tag == DT_STRTAB)
         dynamic->strings = entry->d_un.d_ptr;
@@ -94,7 +94,7 @@ static void executed_take_dynamic(struct dynamic *dynamic, const Elf64_Dyn *entr
         dynamic->needed[dynamic->needed_count++] = entry->d_un.d_val;
 }
 
-static void executed_read_dynamic(struct dynamic *dynamic, const Elf64_Phdr *segment)
+static void executed_read_dynamic(struct executed_dynamic *dynamic, const Elf64_Phdr *segment)
 {
     Elf64_Dyn entries[16];
     for (unsigned at = 0; at < MOST_DYNAMIC; at++) {
@@ -112,7 +112,7 @@ static void executed_read_dynamic(struct dynamic *dynamic, const Elf64_Phdr *seg
     }
 }
 
-static bool executed_needs_sanitizer(const struct dynamic *dynamic)
+static bool executed_needs_sanitizer(const struct executed_dynamic *dynamic)
 {
     for (unsigned i = 0; i < dynamic->needed_count; i++) {
         char name[20];
@@ -132,7 +132,8 @@ static uint32_t executed_hash_of(const char *name)
     return hash;
 }
 
-static bool executed_symbol_is(const struct dynamic *dynamic, uint64_t number, const char *name)
+static bool executed_symbol_is(const struct executed_dynamic *dynamic, uint64_t number,
+                               const char *name)
 {
     Elf64_Sym symbol;
     char text[16];
@@ -144,7 +145,7 @@ static bool executed_symbol_is(const struct dynamic *dynamic, uint64_t number, c
 }
 
 /* In the table of DT_GNU_HASH: [0] buckets, [1] first hashed symbol, [2] bloom words, [3] shift. */
-static bool executed_exports(const struct dynamic *dynamic, const char *name)
+static bool executed_exports(const struct executed_dynamic *dynamic, const char *name)
 {
     enum { MOST_CHAIN = 64 };
     uint32_t head[4], bucket, link, hash = executed_hash_of(name);
@@ -174,7 +175,7 @@ static bool executed_exports(const struct dynamic *dynamic, const char *name)
 
 /* Clang links a sanitizer's run-time into the program, which exports its functions for
  * libraries. */
-static bool executed_has_sanitizer(const struct dynamic *dynamic)
+static bool executed_has_sanitizer(const struct executed_dynamic *dynamic)
 {
     static const char *const marks[] = {"__asan_init", "__tsan_init", "__msan_init",
                                         "__hwasan_init", "__lsan_init"};
@@ -190,7 +191,7 @@ static bool executed_has_sanitizer(const struct dynamic *dynamic)
 
 static enum executed executed_ours(struct executed_file *file, const Elf64_Ehdr *elf)
 {
-    struct dynamic dynamic = {.file = file};
+    struct executed_dynamic dynamic = {.file = file};
     Elf64_Phdr segment, tables = {0};
     bool has_loader = false;
     for (unsigned i = 0; i < elf->e_phnum && i < MOST_SEGMENTS; i++) {

@@ -70,7 +70,7 @@ static const char allocx[] = "mallocx";
 /* ---- A module under examination ---- */
 
 /* A part of a file, mapped. */
-struct part {
+struct families_part {
     const char *bytes;
     size_t length;
     void *mapped;
@@ -89,10 +89,10 @@ enum { FOUND_MOST = 192 };
 struct examination {
     const struct dl_phdr_info *info;
     bool is_program;
-    struct part symbols, strings;    /* of .symtab; empty: the file has none */
-    uint32_t families;               /* set of enum family */
-    bool is_hidden_jemalloc;         /* all its functions are in .symtab alone, malloc too */
-    bool is_of_pools;                /* the functions are those that the user has named */
+    struct families_part symbols, strings; /* of .symtab; empty: the file has none */
+    uint32_t families;                     /* set of enum family */
+    bool is_hidden_jemalloc;               /* all its functions are in .symtab alone, malloc too */
+    bool is_of_pools;                      /* the functions are those that the user has named */
     const struct family_row *chosen; /* of these, one that is chosen by the processor (IFUNC); NULL:
                                       * there is none */
     bool is_chosen_imported;
@@ -102,22 +102,22 @@ struct examination {
     struct entry_point points[FOUND_MOST];
 };
 
-static void families_unmap(struct part *part)
+static void families_unmap(struct families_part *part)
 {
     if (part->mapped)
         syscall(SYS_munmap, part->mapped, part->mapped_length);
-    *part = (struct part){0};
+    *part = (struct families_part){0};
 }
 
-static struct part families_map(int fd, uint64_t offset, uint64_t length)
+static struct families_part families_map(int fd, uint64_t offset, uint64_t length)
 {
     uint64_t from = offset & -(uint64_t)4096;
-    struct part part = {.length = length, .mapped_length = offset - from + length};
+    struct families_part part = {.length = length, .mapped_length = offset - from + length};
     if (!length || offset + length < offset)
-        return (struct part){0};
+        return (struct families_part){0};
     long got = syscall(SYS_mmap, NULL, part.mapped_length, PROT_READ, MAP_PRIVATE, fd, from);
     if (got == -1)
-        return (struct part){0};
+        return (struct families_part){0};
     part.mapped = (void *)got;
     part.bytes = (const char *)got + (offset - from);
     return part;
@@ -154,7 +154,7 @@ static void families_read_sections(struct examination *examination, int fd)
     uint64_t length = (uint64_t)header.e_shnum * sizeof(ElfW(Shdr));
     if (header.e_shoff % 8 || header.e_shoff + length > (uint64_t)file_bytes)
         return;
-    struct part sections = families_map(fd, header.e_shoff, length);
+    struct families_part sections = families_map(fd, header.e_shoff, length);
     if (sections.bytes)
         families_map_tables(examination, fd, (uint64_t)file_bytes, (const void *)sections.bytes,
                             header.e_shnum);
@@ -193,7 +193,7 @@ static bool families_is_function(const ElfW(Sym) *symbol)
 /* "": it is not wholly in the table of strings. */
 static const char *families_name(const struct examination *examination, const ElfW(Sym) *symbol)
 {
-    const struct part *strings = &examination->strings;
+    const struct families_part *strings = &examination->strings;
     if (symbol->st_name >= strings->length ||
         !memchr(strings->bytes + symbol->st_name, 0, strings->length - symbol->st_name))
         return "";
@@ -261,7 +261,7 @@ static void families_search_exports(struct examination *examination)
 /* Looks for a jemalloc without a prefix whose functions a library does not export. */
 static void families_search_hidden(struct examination *examination)
 {
-    const struct part *strings = &examination->strings;
+    const struct families_part *strings = &examination->strings;
     if (examination->families & 1u << FAMILY_JEMALLOC || !strings->bytes ||
         !memmem(strings->bytes, strings->length, allocx, sizeof allocx) ||
         !families_in_table(examination, allocx))
@@ -800,7 +800,7 @@ static void families_examine_tables(struct examination *examination)
         families_hook(examination);
 }
 
-struct survey {
+struct families_survey {
     struct examination *examination;
     unsigned index, from; /* modules before `from` are known */
     bool of_pools_alone;
@@ -828,7 +828,7 @@ static void families_examine_all(struct examination *examination)
 
 static int families_examine(struct dl_phdr_info *info, size_t size, void *context)
 {
-    struct survey *survey = context;
+    struct families_survey *survey = context;
     bool is_program = survey->index == 0;
     (void)size;
     if (survey->index++ < survey->from || (!is_program && families_is_system(info)))
@@ -869,7 +869,7 @@ static void families_survey(unsigned long long adds)
 {
     unsigned modules = 0;
     unsigned long long fresh = adds - adds_seen;
-    struct survey survey = {.examination = private_borrow(sizeof *survey.examination)};
+    struct families_survey survey = {.examination = private_borrow(sizeof *survey.examination)};
     if (!survey.examination)
         return;
     dl_iterate_phdr(families_count, &modules);
@@ -903,8 +903,8 @@ void families_begin(void)
 /* Functions of the session before stay hooked; this session may name others. */
 static void families_survey_pools(void)
 {
-    struct survey survey = {.examination = private_borrow(sizeof *survey.examination),
-                            .of_pools_alone = true};
+    struct families_survey survey = {.examination = private_borrow(sizeof *survey.examination),
+                                     .of_pools_alone = true};
     if (!survey.examination)
         return;
     dl_iterate_phdr(families_examine, &survey);

@@ -28,7 +28,7 @@
 
 /* ---- Running a filter ---- */
 
-struct machine {
+struct filter_machine {
     uint32_t a, x, memory[BPF_MEMWORDS];
 };
 
@@ -72,8 +72,8 @@ static bool filter_jumps(uint32_t a, unsigned operation, uint32_t with)
     }
 }
 
-static uint32_t filter_load(const struct machine *machine, const struct sock_filter *instruction,
-                            const struct seccomp_data *data)
+static uint32_t filter_load(const struct filter_machine *machine,
+                            const struct sock_filter *instruction, const struct seccomp_data *data)
 {
     uint32_t word = 0;
     switch (BPF_MODE(instruction->code)) {
@@ -91,7 +91,7 @@ static uint32_t filter_load(const struct machine *machine, const struct sock_fil
 }
 
 /* Executes an instruction that is no jump and no return. */
-static void filter_step(struct machine *machine, const struct sock_filter *instruction,
+static void filter_step(struct filter_machine *machine, const struct sock_filter *instruction,
                         const struct seccomp_data *data)
 {
     unsigned code = instruction->code;
@@ -119,7 +119,8 @@ static void filter_step(struct machine *machine, const struct sock_filter *instr
     }
 }
 
-static uint32_t filter_jump_of(const struct machine *machine, const struct sock_filter *instruction)
+static uint32_t filter_jump_of(const struct filter_machine *machine,
+                               const struct sock_filter *instruction)
 {
     unsigned code = instruction->code;
     if (BPF_OP(code) == BPF_JA)
@@ -130,7 +131,7 @@ static uint32_t filter_jump_of(const struct machine *machine, const struct sock_
 
 uint32_t filter_run(const struct sock_fprog *filter, const struct seccomp_data *data)
 {
-    struct machine machine = {0};
+    struct filter_machine machine = {0};
     for (uint64_t at = 0; at < filter->len; at++) {
         const struct sock_filter *instruction = &filter->filter[at];
         switch (BPF_CLASS(instruction->code)) {

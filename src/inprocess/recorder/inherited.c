@@ -25,7 +25,7 @@ enum {
     SMALLEST_PAGE_BYTES = 4096
 };
 
-struct slot {
+struct inherited_slot {
     uint32_t node, place;
 };
 
@@ -36,10 +36,10 @@ static uint32_t root;
 static bool must_tell;
 
 LARGE_STATIC static uintptr_t
-    *chunks[CHUNKS];            /* of words; a path is its number of addresses, then these,
+    *chunks[CHUNKS];                 /* of words; a path is its number of addresses, then these,
                                  * innermost first */
-static uint32_t words_used = 1; /* place 0 is no path */
-static struct slot *slots;      /* a fork wipes it */
+static uint32_t words_used = 1;      /* place 0 is no path */
+static struct inherited_slot *slots; /* a fork wipes it */
 static uint32_t slots_used;
 
 void inherited_begin(bool follow, bool is_child)
@@ -101,13 +101,13 @@ static uint32_t inherited_keep_path(uint32_t node)
 }
 
 /* The slot of a node, or the free slot for it. NULL: none is left. */
-static struct slot *inherited_slot(uint32_t node)
+static struct inherited_slot *inherited_slot(uint32_t node)
 {
     uint32_t at = (uint32_t)hash_u64(node);
     if (!slots && !(slots = private_map_lasting(SLOTS * sizeof *slots)))
         return NULL;
     for (;; at++) {
-        struct slot *slot = &slots[at % SLOTS];
+        struct inherited_slot *slot = &slots[at % SLOTS];
         if (slot->node == node)
             return slot;
         if (!slot->node)
@@ -117,17 +117,17 @@ static struct slot *inherited_slot(uint32_t node)
 
 static void inherited_know(uint32_t node, uint32_t place)
 {
-    struct slot *slot = inherited_slot(node);
+    struct inherited_slot *slot = inherited_slot(node);
     if (!slot || slot->node)
         return;
-    *slot = (struct slot){node, place};
+    *slot = (struct inherited_slot){node, place};
     slots_used++;
 }
 
 static uint32_t inherited_place_of(uint32_t node)
 {
     int saved_errno = errno;
-    struct slot *slot = node ? inherited_slot(node) : NULL;
+    struct inherited_slot *slot = node ? inherited_slot(node) : NULL;
     uint32_t place = slot && slot->node ? slot->place : 0;
     if (!place && node && (place = inherited_keep_path(node)) != 0)
         inherited_know(node, place);

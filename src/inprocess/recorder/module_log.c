@@ -21,7 +21,7 @@ enum {
     SHORT_PATH_BYTES = 512, /* on the stack, which may have only 16 KiB */
 };
 
-struct module {
+struct module_log_module {
     struct wire_module entry; /* without path */
     const char *path;
     struct wire_module *logged; /* NULL: not in this process's log */
@@ -36,7 +36,7 @@ static struct modules {
     unsigned long long unloads; /* the loader's count of unloads at our last survey */
     char *paths;
     size_t paths_left;
-    struct module module[MODULES_MAX];
+    struct module_log_module module[MODULES_MAX];
 } * modules;
 
 /* NULL: no memory. ("" would be the main program's path.) */
@@ -91,7 +91,7 @@ static void modules_describe(struct wire_module *entry, const struct dl_phdr_inf
     }
 }
 
-static struct module *modules_find(uintptr_t ip)
+static struct module_log_module *modules_find(uintptr_t ip)
 {
     for (uint32_t i = 0; i < modules->count; i++)
         if (ip - modules->module[i].entry.start <
@@ -157,7 +157,7 @@ static void modules_add(const struct module_search *search)
     signal_lock_take(&modules->lock);
     if (!modules_find(search->ip) && modules->count < MODULES_MAX &&
         (path = modules_keep_path(path))) {
-        struct module *module = &modules->module[modules->count];
+        struct module_log_module *module = &modules->module[modules->count];
         module->entry = search->entry;
         module->path = path;
         module->entry.born = atomic_load(&shared_header()->node_count);
@@ -237,7 +237,7 @@ void modules_saw_code(uintptr_t ip)
 /* While modules are being removed, this may be that of another module, for a moment. */
 uintptr_t modules_start(uintptr_t ip)
 {
-    struct module *module = modules ? modules_find(ip) : NULL;
+    struct module_log_module *module = modules ? modules_find(ip) : NULL;
     return module ? (uintptr_t)module->entry.start : 0;
 }
 
@@ -248,7 +248,7 @@ void modules_log_again(void)
     modules->lock = (struct lock)LOCK_INIT;
     modules->version &= ~1u;
     for (uint32_t i = 0; i < modules->count; i++) {
-        struct module *module = &modules->module[i];
+        struct module_log_module *module = &modules->module[i];
         module->entry.born = 0;
         module->logged = shared_log_module(&module->entry, module->path);
     }
@@ -256,7 +256,7 @@ void modules_log_again(void)
 
 /* ---- Unloading ---- */
 
-struct survey {
+struct module_log_survey {
     unsigned long long unloads;
     uint32_t count;
     bool seen[MODULES_MAX]; /* modules of the table that the loader still lists */
@@ -265,7 +265,7 @@ struct survey {
 static int modules_survey_one(struct dl_phdr_info *info, size_t size, void *context)
 {
     (void)size;
-    struct survey *survey = context;
+    struct module_log_survey *survey = context;
     survey->unloads = info->dlpi_subs;
     for (uint32_t i = 0; i < survey->count; i++) {
         const struct wire_module *entry = &modules->module[i].entry;
@@ -277,14 +277,14 @@ static int modules_survey_one(struct dl_phdr_info *info, size_t size, void *cont
 
 static void modules_forget(uint32_t index)
 {
-    struct module *module = &modules->module[index];
+    struct module_log_module *module = &modules->module[index];
     unwind_code_gone(module->entry.start, module->entry.end);
     if (module->logged)
         atomic_store(&module->logged->died, atomic_load(&shared_header()->node_count));
     *module = modules->module[--modules->count];
 }
 
-static void modules_forget_unseen(const struct survey *survey)
+static void modules_forget_unseen(const struct module_log_survey *survey)
 {
     modules->unloads = survey->unloads;
     atomic_fetch_add(&modules->version, 1);
@@ -304,7 +304,7 @@ void modules_check_gone(void)
         return;
     for (bool done = false; !done;) {
         uint32_t version = atomic_load_explicit(&modules->version, memory_order_acquire);
-        struct survey survey = {.count = modules->count};
+        struct module_log_survey survey = {.count = modules->count};
         dl_iterate_phdr(modules_survey_one, &survey);
         signal_lock_take(&modules->lock);
         done = atomic_load_explicit(&modules->version, memory_order_relaxed) == version;

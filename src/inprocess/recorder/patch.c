@@ -50,7 +50,7 @@ static void *patch_hook_dlopen(const char *file, int mode);
 FUNCTIONS(X)
 #undef X
 
-enum function {
+enum patch_function {
 #define X(name) FUNCTION_##name,
     FUNCTIONS(X)
 #undef X
@@ -139,7 +139,7 @@ enum pass_kind {
     PASS_IMPORTS, /* stand-ins of imports.h, and nothing else */
 };
 
-struct pass {
+struct patch_pass {
     enum pass_kind kind;
     unsigned skipped; /* the number of first modules that stay as they are */
     unsigned left_out;
@@ -152,7 +152,7 @@ struct pass {
     void *real_functions[FUNCTION_COUNT]; /* NULL: no module has it (yet) */
 };
 
-static void patch_find_real(struct pass *pass)
+static void patch_find_real(struct patch_pass *pass)
 {
     for (unsigned i = 0; i < FUNCTION_COUNT; i++)
         pass->real_functions[i] = real_find(functions[i].name);
@@ -160,7 +160,7 @@ static void patch_find_real(struct pass *pass)
 
 /* ---- A module ---- */
 
-struct module {
+struct patch_module {
     uintptr_t bias;
     const ElfW(Phdr) *segments;
     unsigned segment_count;
@@ -179,7 +179,7 @@ static const void *patch_pointer(uintptr_t bias, ElfW(Addr) value)
     return (const void *)(value < bias ? value + bias : value);
 }
 
-static void patch_read_entry(struct module *module, const ElfW(Dyn) *entry)
+static void patch_read_entry(struct patch_module *module, const ElfW(Dyn) *entry)
 {
     const void *target = patch_pointer(module->bias, entry->d_un.d_ptr);
     switch (entry->d_tag) {
@@ -207,11 +207,11 @@ static void patch_read_entry(struct module *module, const ElfW(Dyn) *entry)
     }
 }
 
-static bool patch_module_open(struct module *module, const struct dl_phdr_info *info)
+static bool patch_module_open(struct patch_module *module, const struct dl_phdr_info *info)
 {
     uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
     const ElfW(Dyn) *entry = NULL;
-    *module = (struct module){
+    *module = (struct patch_module){
         .bias = info->dlpi_addr, .segments = info->dlpi_phdr, .segment_count = info->dlpi_phnum};
     for (unsigned i = 0; i < module->segment_count; i++) {
         const ElfW(Phdr) *segment = &module->segments[i];
@@ -231,7 +231,8 @@ static bool patch_module_open(struct module *module, const struct dl_phdr_info *
 }
 
 /* In a loaded segment of the given permissions. */
-static bool patch_is_within(const struct module *module, uintptr_t address, ElfW(Word) permission)
+static bool patch_is_within(const struct patch_module *module, uintptr_t address,
+                            ElfW(Word) permission)
 {
     for (unsigned i = 0; i < module->segment_count; i++) {
         const ElfW(Phdr) *segment = &module->segments[i];
@@ -257,24 +258,24 @@ static bool patch_is_writable(uintptr_t address)
 
 /* The loader makes the pages read-only after it has relocated the module. Before that, only the
  * loader may write the words, and our read-only pages would make it crash. */
-static bool patch_is_being_loaded(const struct module *module)
+static bool patch_is_being_loaded(const struct patch_module *module)
 {
     return module->relro < module->relro_end && patch_is_writable(module->relro);
 }
 
 bool patch_is_relocated(const struct dl_phdr_info *info)
 {
-    struct module module;
+    struct patch_module module;
     return patch_module_open(&module, info) && module.relro < module.relro_end &&
            !patch_is_writable(module.relro);
 }
 
-static bool patch_protect(const struct module *module, int protection)
+static bool patch_protect(const struct patch_module *module, int protection)
 {
     return syscall(SYS_mprotect, module->relro, module->relro_end - module->relro, protection) == 0;
 }
 
-static bool patch_open_for(struct module *module, uintptr_t word)
+static bool patch_open_for(struct patch_module *module, uintptr_t word)
 {
     if (word - module->relro >= module->relro_end - module->relro)
         return patch_is_within(module, word, PF_W);
@@ -285,7 +286,7 @@ static bool patch_open_for(struct module *module, uintptr_t word)
 
 /* ---- A word ---- */
 
-static bool patch_is_unbound(const struct module *module, const ElfW(Rela) *relocation,
+static bool patch_is_unbound(const struct patch_module *module, const ElfW(Rela) *relocation,
                              uintptr_t value)
 {
     const ElfW(Sym) *symbol = &module->symbols[ELF64_R_SYM(relocation->r_info)];
@@ -296,7 +297,7 @@ static bool patch_is_unbound(const struct module *module, const ElfW(Rela) *relo
 /* libtidemark-api's word for our table is 0 if there was no recorder. It is never set back, because
  * a call may be between its test of the word and its use. The table's functions do nothing while
  * nothing is recorded. */
-static bool patch_is_to_change(const struct pass *pass, const struct module *module,
+static bool patch_is_to_change(const struct patch_pass *pass, const struct patch_module *module,
                                const ElfW(Rela) *relocation, unsigned function, uintptr_t value)
 {
     uintptr_t real_one = (uintptr_t)pass->real_functions[function];
@@ -312,14 +313,15 @@ static bool patch_is_to_change(const struct pass *pass, const struct module *mod
 }
 
 /* By compare-and-swap, because the loader may be binding the word at this moment. */
-static bool patch_write(struct module *module, uintptr_t *word, uintptr_t value, uintptr_t wanted)
+static bool patch_write(struct patch_module *module, uintptr_t *word, uintptr_t value,
+                        uintptr_t wanted)
 {
     return patch_open_for(module, (uintptr_t)word) &&
            __atomic_compare_exchange_n(word, &value, wanted, false, __ATOMIC_RELEASE,
                                        __ATOMIC_RELAXED);
 }
 
-static void patch_change(const struct pass *pass, struct module *module,
+static void patch_change(const struct patch_pass *pass, struct patch_module *module,
                          const ElfW(Rela) *relocation, unsigned function)
 {
     uintptr_t *word = (uintptr_t *)(module->bias + relocation->r_offset);
@@ -333,7 +335,7 @@ static void patch_change(const struct pass *pass, struct module *module,
                                            : (uintptr_t)pass->real_functions[function]);
 }
 
-static void patch_change_import(const struct pass *pass, struct module *module,
+static void patch_change_import(const struct patch_pass *pass, struct patch_module *module,
                                 const ElfW(Rela) *relocation, const char *name)
 {
     uintptr_t *word = (uintptr_t *)(module->bias + relocation->r_offset);
@@ -349,7 +351,7 @@ static bool patch_is_of_interest(unsigned type)
     return type == RELOCATION_CALL || type == RELOCATION_GOT || type == RELOCATION_WORD;
 }
 
-static void patch_change_table(const struct pass *pass, struct module *module,
+static void patch_change_table(const struct patch_pass *pass, struct patch_module *module,
                                const ElfW(Rela) *table, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -369,15 +371,15 @@ static void patch_change_table(const struct pass *pass, struct module *module,
 
 /* ---- All of them ---- */
 
-static bool patch_is_ours(const struct module *module)
+static bool patch_is_ours(const struct patch_module *module)
 {
     return patch_is_within(module, (uintptr_t)&patch_change_table, PF_X);
 }
 
 static int patch_change_module(struct dl_phdr_info *info, size_t size, void *context)
 {
-    struct pass *pass = context;
-    struct module module;
+    struct patch_pass *pass = context;
+    struct patch_module module;
     if (size >= offsetof(struct dl_phdr_info, dlpi_subs))
         pass->adds = info->dlpi_adds;
     if (pass->skipped) {
@@ -402,7 +404,7 @@ static int patch_change_module(struct dl_phdr_info *info, size_t size, void *con
 static int patch_count_mallocs(struct dl_phdr_info *info, size_t size, void *context)
 {
     (void)size;
-    struct module module;
+    struct patch_module module;
     void *libc = (void *)real._exit;
     if (patch_module_open(&module, info) && !patch_is_ours(&module) &&
         !patch_is_within(&module, (uintptr_t)libc, PF_X) && real_defines(info, "malloc"))
@@ -411,12 +413,12 @@ static int patch_count_mallocs(struct dl_phdr_info *info, size_t size, void *con
 }
 
 /* A preloaded recorder patches single modules only (RTLD_DEEPBIND), and never calls patch_off(). */
-static bool patch_is_wanted(const struct pass *pass)
+static bool patch_is_wanted(const struct patch_pass *pass)
 {
     return pass->kind != PASS_NEW || !real_is_late() || __atomic_load_n(&on, __ATOMIC_RELAXED);
 }
 
-static int patch_run_imports(struct pass *pass)
+static int patch_run_imports(struct patch_pass *pass)
 {
     dl_iterate_phdr(patch_change_module, pass);
     return 1;
@@ -427,7 +429,7 @@ static int patch_run(struct dl_phdr_info *info, size_t size, void *context)
 {
     (void)info;
     (void)size;
-    struct pass *pass = context;
+    struct patch_pass *pass = context;
     unsigned foreign_mallocs = 0;
     pass->has_imports = imports_are_there();
     if (pass->kind == PASS_IMPORTS)
@@ -449,7 +451,7 @@ static int patch_run(struct dl_phdr_info *info, size_t size, void *context)
 
 static unsigned patch_pass(enum pass_kind kind, unsigned skipped)
 {
-    struct pass pass = {.kind = kind, .skipped = skipped};
+    struct patch_pass pass = {.kind = kind, .skipped = skipped};
     dl_iterate_phdr(patch_run, &pass);
     return pass.left_out;
 }
@@ -605,7 +607,7 @@ bool patch_is_due(void)
 
 /* ---- Modules that come later ---- */
 
-struct caller {
+struct patch_caller {
     uintptr_t ip;
     bool matters;
 };
@@ -615,8 +617,8 @@ struct caller {
 static int patch_has_search_path(struct dl_phdr_info *info, size_t size, void *context)
 {
     (void)size;
-    struct caller *caller = context;
-    struct module module;
+    struct patch_caller *caller = context;
+    struct patch_module module;
     if (!patch_module_open(&module, info))
         return 0;
     bool is_caller = patch_is_within(&module, caller->ip, PF_X);
@@ -633,7 +635,7 @@ static int patch_has_search_path(struct dl_phdr_info *info, size_t size, void *c
 
 static __attribute__((noinline)) bool patch_caller_matters(const char *file, uintptr_t ip)
 {
-    struct caller caller = {.ip = ip};
+    struct patch_caller caller = {.ip = ip};
     if (!file || (strchr(file, '/') && !strchr(file, '$')))
         return false;
     dl_iterate_phdr(patch_has_search_path, &caller);

@@ -12,7 +12,7 @@
 
 enum { FIRST_LOG2 = 12, COUNTER_FULL = UINT8_MAX };
 
-struct table {
+struct sampled_table {
     unsigned shift; /* home slot: hash >> shift */
     size_t mask;    /* slots - 1 */
     _Atomic uintptr_t slots[];
@@ -20,7 +20,7 @@ struct table {
 
 struct sampled {
     struct lock lock;
-    _Atomic(struct table *) table;
+    _Atomic(struct sampled_table *) table;
     _Atomic uint32_t version; /* odd: addresses are being moved */
     size_t count;             /* of the set; at most half the slots */
     uint8_t filter[SAMPLED_COUNTERS];
@@ -28,11 +28,11 @@ struct sampled {
 static struct sampled *sampled;
 uint8_t *sampled_filter;
 
-static struct table *sampled_table_new(unsigned slots_log2)
+static struct sampled_table *sampled_table_new(unsigned slots_log2)
 {
     size_t slots = (size_t)1 << slots_log2;
     int saved_errno = errno;
-    struct table *table = private_map(sizeof *table + slots * sizeof *table->slots);
+    struct sampled_table *table = private_map(sizeof *table + slots * sizeof *table->slots);
     errno = saved_errno;
     if (table) {
         table->shift = 64 - slots_log2;
@@ -52,7 +52,7 @@ bool sampled_begin(void)
 {
     if (!sampled && !(sampled = private_map(sizeof *sampled)))
         return false;
-    struct table *table = sampled_table_new(FIRST_LOG2);
+    struct sampled_table *table = sampled_table_new(FIRST_LOG2);
     atomic_store(&sampled->table, table);
     if (table)
         __atomic_store_n(&sampled_filter, sampled->filter, __ATOMIC_RELEASE);
@@ -82,24 +82,24 @@ uint8_t *sampled_filter_full(void)
     return made;
 }
 
-static size_t sampled_home(const struct table *table, uintptr_t address)
+static size_t sampled_home(const struct sampled_table *table, uintptr_t address)
 {
     return hash_u64(address >> 4) >> table->shift;
 }
 
-static uintptr_t sampled_slot_get(const struct table *table, size_t slot)
+static uintptr_t sampled_slot_get(const struct sampled_table *table, size_t slot)
 {
     return atomic_load_explicit(&table->slots[slot], memory_order_relaxed);
 }
 
-static void sampled_slot_set(struct table *table, size_t slot, uintptr_t address)
+static void sampled_slot_set(struct sampled_table *table, size_t slot, uintptr_t address)
 {
     atomic_store_explicit(&table->slots[slot], address, memory_order_relaxed);
 }
 
 /* The slot of the address, or the empty slot for it. A reader may find neither if the table changes
  * meanwhile. It then gets any slot after one round, because it has to search again anyway. */
-static size_t sampled_slot_of(const struct table *table, uintptr_t address)
+static size_t sampled_slot_of(const struct sampled_table *table, uintptr_t address)
 {
     size_t slot = sampled_home(table, address);
     for (size_t tries = 0; tries < table->mask; tries++, slot = (slot + 1) & table->mask) {
@@ -114,7 +114,7 @@ static bool sampled_is_there(uintptr_t address)
 {
     for (;;) {
         uint32_t version = atomic_load_explicit(&sampled->version, memory_order_acquire);
-        struct table *table = atomic_load_explicit(&sampled->table, memory_order_acquire);
+        struct sampled_table *table = atomic_load_explicit(&sampled->table, memory_order_acquire);
         bool found = table && sampled_slot_get(table, sampled_slot_of(table, address)) == address;
         atomic_thread_fence(memory_order_acquire);
         if (!(version & 1) &&
@@ -126,9 +126,9 @@ static bool sampled_is_there(uintptr_t address)
 
 /* ---- With the lock held ---- */
 
-static bool sampled_grow(struct table **table)
+static bool sampled_grow(struct sampled_table **table)
 {
-    struct table *old = *table, *made = sampled_table_new(64 - old->shift + 1);
+    struct sampled_table *old = *table, *made = sampled_table_new(64 - old->shift + 1);
     if (!made)
         return false;
     for (size_t i = 0; i <= old->mask; i++) {
@@ -157,7 +157,7 @@ static void sampled_count_down(uintptr_t address)
 
 static bool sampled_add_address(uintptr_t address)
 {
-    struct table *table = atomic_load_explicit(&sampled->table, memory_order_relaxed);
+    struct sampled_table *table = atomic_load_explicit(&sampled->table, memory_order_relaxed);
     if (sampled_slot_get(table, sampled_slot_of(table, address)) == address)
         return true; /* its free was not seen */
     if (2 * sampled->count >= table->mask && !sampled_grow(&table))
@@ -168,7 +168,7 @@ static bool sampled_add_address(uintptr_t address)
     return true;
 }
 
-static void sampled_close_hole(struct table *table, size_t hole)
+static void sampled_close_hole(struct sampled_table *table, size_t hole)
 {
     uintptr_t address;
     for (size_t i = (hole + 1) & table->mask; (address = sampled_slot_get(table, i));
@@ -182,7 +182,7 @@ static void sampled_close_hole(struct table *table, size_t hole)
 
 static bool sampled_take_out(uintptr_t address)
 {
-    struct table *table = atomic_load_explicit(&sampled->table, memory_order_relaxed);
+    struct sampled_table *table = atomic_load_explicit(&sampled->table, memory_order_relaxed);
     size_t slot = sampled_slot_of(table, address);
     if (sampled_slot_get(table, slot) != address)
         return false;

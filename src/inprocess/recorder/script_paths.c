@@ -68,7 +68,7 @@ struct function_place {
 };
 
 /* In the session's memory, which is empty in the child of a fork. */
-static struct functions {
+static struct script_paths_functions {
     struct lock lock;
     uint32_t count; /* numbers given */
     uint32_t by_address_count, by_text_count;
@@ -337,7 +337,7 @@ static struct script_thread *__attribute__((noinline))
 script_paths_thread_new(struct thread *thread)
 {
     if (!functions) {
-        struct functions *expected = NULL, *made = private_map(sizeof *made);
+        struct script_paths_functions *expected = NULL, *made = private_map(sizeof *made);
         if (made)
             __atomic_compare_exchange_n(&functions, &expected, made, false, __ATOMIC_ACQ_REL,
                                         __ATOMIC_ACQUIRE);

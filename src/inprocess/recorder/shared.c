@@ -93,11 +93,12 @@ enum range_use {
     /* … or it is unmapped at the end of that. So the memory is bounded by that of two sessions. */
 };
 
-struct range {
+struct shared_range {
     uint64_t start, bytes;
     enum range_kind kind;
     _Atomic uint32_t use;
-    struct pool *pool; /* the range is this pool; NULL: it is a piece with a mapping of its own */
+    struct shared_pool
+        *pool; /* the range is this pool; NULL: it is a piece with a mapping of its own */
 };
 
 /* The first pieces of each kind lie in one mapping, because most processes are short. Each mapping
@@ -105,19 +106,19 @@ struct range {
  * no room in the pool gets a mapping of its own.
  *
  *   start │ piece │ piece │ … │ not yet given │       used: up to here; the range is all of it */
-struct pool {
+struct shared_pool {
     _Atomic uintptr_t start; /* 0: not mapped */
     _Atomic size_t used;
     size_t bytes;
 };
-static struct pool pools[] = {[RANGE_KEPT] = {.bytes = 448 << 10},
-                              [RANGE_WIPED] = {.bytes = 448 << 10},
-                              [RANGE_LASTING] = {.bytes = 96 << 10}};
+static struct shared_pool pools[] = {[RANGE_KEPT] = {.bytes = 448 << 10},
+                                     [RANGE_WIPED] = {.bytes = 448 << 10},
+                                     [RANGE_LASTING] = {.bytes = 96 << 10}};
 
 /* The ranges so far, in memory that a fork copies, as it copies the mappings. */
 enum { MORE_RANGES = 1 << 16 };
-LARGE_STATIC static struct range kept[WIRE_PRIVATE_RANGES];
-static struct range *_Atomic more_kept; /* behind them, mapped when needed */
+LARGE_STATIC static struct shared_range kept[WIRE_PRIVATE_RANGES];
+static struct shared_range *_Atomic more_kept; /* behind them, mapped when needed */
 static _Atomic uint32_t kept_count, spare_count;
 
 static uint32_t shared_range_count(void)
@@ -127,16 +128,16 @@ static uint32_t shared_range_count(void)
     return count < most ? count : most;
 }
 
-static struct range *shared_range_at(uint32_t index)
+static struct shared_range *shared_range_at(uint32_t index)
 {
     return index < WIRE_PRIVATE_RANGES ? &kept[index]
                                        : &atomic_load(&more_kept)[index - WIRE_PRIVATE_RANGES];
 }
 
 /* NULL: there are too many ranges; this one is not remembered, and never given back. */
-static struct range *shared_range_new(uint32_t index)
+static struct shared_range *shared_range_new(uint32_t index)
 {
-    struct range *expected = NULL, *made;
+    struct shared_range *expected = NULL, *made;
     if (index >= WIRE_PRIVATE_RANGES + MORE_RANGES)
         return NULL;
     if (index >= WIRE_PRIVATE_RANGES && !atomic_load(&more_kept)) {
@@ -162,11 +163,12 @@ static void shared_count_private(int64_t bytes)
 }
 
 /* Adds a range to the list and tells the collector. Of a pool only the pieces count as bytes. */
-static void shared_tell_range(void *memory, size_t bytes, enum range_kind kind, struct pool *pool)
+static void shared_tell_range(void *memory, size_t bytes, enum range_kind kind,
+                              struct shared_pool *pool)
 {
     struct wire_header *header = shared ? shared->header : NULL;
     uint32_t index = atomic_fetch_add_explicit(&kept_count, 1, memory_order_acq_rel);
-    struct range *range = shared_range_new(index);
+    struct shared_range *range = shared_range_new(index);
     if (range) {
         range->start = (uintptr_t)memory;
         range->kind = kind;
@@ -182,7 +184,7 @@ static void shared_tell_range(void *memory, size_t bytes, enum range_kind kind, 
         shared_count_private((int64_t)bytes);
 }
 
-static uint64_t shared_range_used(const struct range *range)
+static uint64_t shared_range_used(const struct shared_range *range)
 {
     if (atomic_load(&range->use) != RANGE_USED)
         return 0;
@@ -298,7 +300,7 @@ static void *shared_take_spare(size_t bytes)
     if (!atomic_load_explicit(&spare_count, memory_order_relaxed))
         return NULL;
     for (uint32_t i = 0, count = shared_range_count(); i < count; i++) {
-        struct range *range = shared_range_at(i);
+        struct shared_range *range = shared_range_at(i);
         uint32_t spare = RANGE_SPARE;
         if (range->bytes != bytes || atomic_load(&range->use) != RANGE_SPARE ||
             !atomic_compare_exchange_strong(&range->use, &spare, RANGE_USED))
@@ -327,7 +329,7 @@ static void *shared_map_kind(size_t bytes, enum range_kind kind)
 /* The pool's address; 0: no memory. If two threads map it at once, one unmaps its own. */
 static uintptr_t shared_pool_start(enum range_kind kind)
 {
-    struct pool *pool = &pools[kind];
+    struct shared_pool *pool = &pools[kind];
     uintptr_t start = atomic_load_explicit(&pool->start, memory_order_acquire);
     void *made = start ? NULL : shared_map_kind(pool->bytes, kind);
     if (!made)
@@ -342,7 +344,7 @@ static uintptr_t shared_pool_start(enum range_kind kind)
 
 static void *shared_take_from_pool(size_t bytes, enum range_kind kind)
 {
-    struct pool *pool = &pools[kind];
+    struct shared_pool *pool = &pools[kind];
     size_t used = atomic_load(&pool->used);
     if (bytes > pool->bytes - used)
         return NULL;
@@ -494,9 +496,9 @@ static char *shared_chunk_new(enum wire_chunk_kind kind)
 /* ---- Giving back ---- */
 
 /* Empties a pool. False: it was unmapped, because nothing was taken from it for a whole session. */
-static bool shared_give_back_pool(struct range *range)
+static bool shared_give_back_pool(struct shared_range *range)
 {
-    struct pool *pool = range->pool;
+    struct shared_pool *pool = range->pool;
     size_t used = atomic_exchange(&pool->used, 0);
     if (used && shared_advise((void *)(uintptr_t)range->start, used, MADV_DONTNEED))
         return true;
@@ -505,7 +507,7 @@ static bool shared_give_back_pool(struct range *range)
     return false;
 }
 
-static bool shared_give_back_range(struct range *range)
+static bool shared_give_back_range(struct shared_range *range)
 {
     if (range->kind != RANGE_WIPED)
         return true;
@@ -525,14 +527,14 @@ static void shared_give_back_private(void)
 {
     uint32_t count = shared_range_count(), left = 0, spare = 0;
     for (uint32_t i = 0; i < count; i++) {
-        struct range *range = shared_range_at(i);
+        struct shared_range *range = shared_range_at(i);
         if (!shared_give_back_range(range))
             continue;
         spare += atomic_load(&range->use) == RANGE_SPARE;
         *shared_range_at(left++) = *range;
     }
     for (uint32_t i = left; i < count; i++) /* a place may be read before a new range fills it */
-        *shared_range_at(i) = (struct range){.use = RANGE_USED};
+        *shared_range_at(i) = (struct shared_range){.use = RANGE_USED};
     atomic_store(&kept_count, left);
     atomic_store(&spare_count, spare);
 }

@@ -61,21 +61,22 @@ static __thread bool checking;
 
 /* ---- Room for two stacks --------------------------------------------------------------------- */
 
-struct stacks {
-    struct stacks *next;
+struct unwind_check_stacks {
+    struct unwind_check_stacks *next;
     _Atomic bool taken;
     uint32_t our_count, their_count;
     uint32_t their_end; /* enum end */
     uintptr_t ours[MOST_FRAMES], theirs[MOST_FRAMES];
 };
-static struct stacks *_Atomic all_stacks; /* only ever grows */
+static struct unwind_check_stacks *_Atomic all_stacks; /* only ever grows */
 
-static struct stacks *unwind_check_stacks_take(void)
+static struct unwind_check_stacks *unwind_check_stacks_take(void)
 {
-    for (struct stacks *stacks = atomic_load(&all_stacks); stacks; stacks = stacks->next)
+    for (struct unwind_check_stacks *stacks = atomic_load(&all_stacks); stacks;
+         stacks = stacks->next)
         if (!atomic_exchange(&stacks->taken, true))
             return stacks;
-    struct stacks *made = private_map_lasting(sizeof *made);
+    struct unwind_check_stacks *made = private_map_lasting(sizeof *made);
     if (!made)
         return NULL;
     atomic_store(&made->taken, true);
@@ -87,18 +88,18 @@ static struct stacks *unwind_check_stacks_take(void)
 
 /* ---- Text without stdio ---------------------------------------------------------------------- */
 
-struct text {
+struct unwind_check_text {
     size_t length;
     char bytes[4096];
 };
 
-static void unwind_check_put(struct text *text, const char *string)
+static void unwind_check_put(struct unwind_check_text *text, const char *string)
 {
     for (; *string && text->length < sizeof text->bytes; string++)
         text->bytes[text->length++] = *string;
 }
 
-static void unwind_check_put_number(struct text *text, uint64_t number, unsigned base)
+static void unwind_check_put_number(struct unwind_check_text *text, uint64_t number, unsigned base)
 {
     char digits[24], *at = digits + sizeof digits;
     *--at = 0;
@@ -109,7 +110,7 @@ static void unwind_check_put_number(struct text *text, uint64_t number, unsigned
     unwind_check_put(text, at);
 }
 
-static void unwind_check_put_out(struct text *text)
+static void unwind_check_put_out(struct unwind_check_text *text)
 {
     for (size_t done = 0; done < text->length;) {
         ssize_t wrote = own_write(STDERR_FILENO, text->bytes + done, text->length - done);
@@ -120,7 +121,7 @@ static void unwind_check_put_out(struct text *text)
     text->length = 0;
 }
 
-struct place {
+struct unwind_check_place {
     uintptr_t ip;
     const char *module;
     uintptr_t offset;
@@ -129,7 +130,7 @@ struct place {
 static int unwind_check_find_place(struct dl_phdr_info *info, size_t size, void *context)
 {
     (void)size;
-    struct place *place = context;
+    struct unwind_check_place *place = context;
     for (int i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
         uintptr_t start = info->dlpi_addr + segment->p_vaddr;
@@ -143,14 +144,14 @@ static int unwind_check_find_place(struct dl_phdr_info *info, size_t size, void 
     return 0;
 }
 
-static void unwind_check_put_frame(struct text *text, const uintptr_t *ips, uint32_t count,
-                                   uint32_t i)
+static void unwind_check_put_frame(struct unwind_check_text *text, const uintptr_t *ips,
+                                   uint32_t count, uint32_t i)
 {
     if (i >= count) {
         unwind_check_put(text, "-");
         return;
     }
-    struct place place = {.ip = ips[i]};
+    struct unwind_check_place place = {.ip = ips[i]};
     unwind_check_put_number(text, ips[i], 16);
     if (dl_iterate_phdr(unwind_check_find_place, &place)) {
         unwind_check_put(text, " ");
@@ -160,9 +161,10 @@ static void unwind_check_put_frame(struct text *text, const uintptr_t *ips, uint
     }
 }
 
-static void unwind_check_print_diff(const struct stacks *stacks, uint32_t first, uint32_t node)
+static void unwind_check_print_diff(const struct unwind_check_stacks *stacks, uint32_t first,
+                                    uint32_t node)
 {
-    struct text text = {0};
+    struct unwind_check_text text = {0};
     uint32_t most =
         stacks->our_count > stacks->their_count ? stacks->our_count : stacks->their_count;
     unwind_check_put(&text, "tidemark: check: path ");
@@ -211,7 +213,8 @@ static void unwind_check_flush_after_unloading(void)
         libunwind.flush_cache(*libunwind.local_space, 0, 0);
 }
 
-static void unwind_check_ask_quickly(struct stacks *stacks, const struct unwind_start *start)
+static void unwind_check_ask_quickly(struct unwind_check_stacks *stacks,
+                                     const struct unwind_start *start)
 {
     int all = libunwind.backtrace((void **)stacks->theirs, MOST_FRAMES), skip = 0;
     while (skip < all && stacks->theirs[skip] != start->ip)
@@ -222,7 +225,8 @@ static void unwind_check_ask_quickly(struct stacks *stacks, const struct unwind_
 }
 
 /* Step by step, from the caller of the hook: known by its stack pointer too. */
-static void unwind_check_ask_carefully(struct stacks *stacks, const struct unwind_start *start)
+static void unwind_check_ask_carefully(struct unwind_check_stacks *stacks,
+                                       const struct unwind_start *start)
 {
     ucontext_t context;
     unw_cursor cursor;
@@ -245,7 +249,7 @@ static void unwind_check_ask_carefully(struct stacks *stacks, const struct unwin
 
 /* ---- Comparing ------------------------------------------------------------------------------- */
 
-static uint32_t unwind_check_mark_of(const struct stacks *stacks)
+static uint32_t unwind_check_mark_of(const struct unwind_check_stacks *stacks)
 {
     uintptr_t last = stacks->our_count ? stacks->ours[stacks->our_count - 1] : 0;
     return last < WIRE_MARK_LIMIT ? (uint32_t)last : 0;
@@ -253,7 +257,7 @@ static uint32_t unwind_check_mark_of(const struct stacks *stacks)
 
 /* The first frame that differs; `*agree` if there is none. A stack that either side gives only in
  * part (--max-depth, more than we compare) agrees if that part does. */
-static uint32_t unwind_check_compare(const struct stacks *stacks, bool *agree)
+static uint32_t unwind_check_compare(const struct unwind_check_stacks *stacks, bool *agree)
 {
     uint32_t mark = unwind_check_mark_of(stacks), ours = stacks->our_count - (mark != 0), i = 0;
     bool cut = mark == WIRE_MARK_MAX_DEPTH || stacks->our_count == MOST_FRAMES;
@@ -272,13 +276,13 @@ static bool unwind_check_has_entry(uintptr_t ip)
 
 /* Beyond code without call frame information (what a JIT compiler wrote) both sides guess, with
  * frame pointers that this code may have put to another use. */
-static bool unwind_check_is_guess(const struct stacks *stacks, uint32_t first)
+static bool unwind_check_is_guess(const struct unwind_check_stacks *stacks, uint32_t first)
 {
     return first > 0 && !unwind_check_has_entry(stacks->ours[first - 1]);
 }
 
-static void unwind_check_compare_and_count(struct stacks *stacks, const struct unwind_start *start,
-                                           uint32_t node)
+static void unwind_check_compare_and_count(struct unwind_check_stacks *stacks,
+                                           const struct unwind_start *start, uint32_t node)
 {
     bool agree;
     unwind_check_flush_after_unloading();
@@ -302,7 +306,7 @@ static void unwind_check_compare_and_count(struct stacks *stacks, const struct u
 static void __attribute__((noinline)) check_node(uint32_t node, const struct unwind_start *start)
 {
     int saved_errno = errno;
-    struct stacks *stacks = unwind_check_stacks_take();
+    struct unwind_check_stacks *stacks = unwind_check_stacks_take();
     if (stacks) {
         unwind_check_compare_and_count(stacks, start, node);
         atomic_store(&stacks->taken, false);
@@ -361,7 +365,7 @@ static void unwind_check_begin_first(const char *value, uint32_t stacks)
                                 "would call while it holds its locks"
                               : unwind_check_load();
     if (problem) {
-        struct text text = {0};
+        struct unwind_check_text text = {0};
         unwind_check_put(&text, "tidemark: check: ");
         unwind_check_put(&text, problem);
         unwind_check_put(&text, "; nothing is checked\n");
@@ -389,7 +393,7 @@ void check_begin(uint32_t stacks)
 
 void check_end(void)
 {
-    struct text text = {0};
+    struct unwind_check_text text = {0};
     if (!check.every)
         return;
     unwind_check_put(&text, "tidemark: check: ");

@@ -17,29 +17,29 @@ enum { SLOTS = 2 * WIRE_NAMES, UNTIL_LAST = WIRE_NAMES - 1 };
 _Static_assert(WIRE_NAMES <= UINT16_MAX, "a number fits into a slot");
 
 /* In memory that is empty in the child of a fork, as the shared memory is. */
-struct names {
+struct user_names {
     struct lock lock;
     _Atomic(struct wire_name *) names; /* in the shared memory */
     uint32_t count;                    /* number 0 included; 0: there is no chunk yet */
     _Atomic uint16_t slots[SLOTS];     /* open addressing, linear probing; 0: empty */
 };
-static struct names *names;
+static struct user_names *names;
 
 void names_renew(void)
 {
     names = NULL;
 }
 
-struct text {
+struct user_names_text {
     char bytes[WIRE_NAME_BYTES];
     size_t length;
     uint32_t hash;
 };
 
 /* A name that is too long is cut at the end of a character. */
-static struct text user_names_text_of(const char *name)
+static struct user_names_text user_names_text_of(const char *name)
 {
-    struct text text = {.length = 0};
+    struct user_names_text text = {.length = 0};
     while (text.length < WIRE_NAME_BYTES - 1 && name[text.length])
         text.length++;
     while (text.length && name[text.length] && ((unsigned char)name[text.length] & 0xc0) == 0x80)
@@ -49,13 +49,13 @@ static struct text user_names_text_of(const char *name)
     return text;
 }
 
-static bool user_names_is_it(const struct wire_name *name, const struct text *text)
+static bool user_names_is_it(const struct wire_name *name, const struct user_names_text *text)
 {
     return name->hash == text->hash && !memcmp(name->text, text->bytes, text->length + 1);
 }
 
 /* The slot of the text's number, or the empty slot for it. *number: 0 if it is empty. */
-static _Atomic uint16_t *user_names_slot_of(const struct text *text, uint32_t *number)
+static _Atomic uint16_t *user_names_slot_of(const struct user_names_text *text, uint32_t *number)
 {
     struct wire_name *all = atomic_load_explicit(&names->names, memory_order_acquire);
     for (uint32_t at = text->hash % SLOTS;; at = (at + 1) % SLOTS) {
@@ -65,7 +65,7 @@ static _Atomic uint16_t *user_names_slot_of(const struct text *text, uint32_t *n
     }
 }
 
-static uint32_t user_names_find(const struct text *text)
+static uint32_t user_names_find(const struct user_names_text *text)
 {
     uint32_t number = 0;
     if (atomic_load_explicit(&names->names, memory_order_acquire))
@@ -86,7 +86,7 @@ static bool user_names_begin(void)
     return true;
 }
 
-static uint32_t user_names_add(const struct text *text)
+static uint32_t user_names_add(const struct user_names_text *text)
 {
     uint32_t number;
     struct wire_name *all = atomic_load_explicit(&names->names, memory_order_relaxed);
@@ -101,12 +101,12 @@ static uint32_t user_names_add(const struct text *text)
     return number;
 }
 
-static uint32_t user_names_find_or_add(const struct text *text)
+static uint32_t user_names_find_or_add(const struct user_names_text *text)
 {
     uint32_t number = 0;
     signal_lock_take(&names->lock);
     if (user_names_begin()) {
-        struct text more = user_names_text_of("(more names)");
+        struct user_names_text more = user_names_text_of("(more names)");
         number = names->count < UNTIL_LAST ? user_names_add(text) : user_names_find(text);
         if (!number)
             number = user_names_add(&more);
@@ -117,12 +117,12 @@ static uint32_t user_names_find_or_add(const struct text *text)
 
 uint32_t names_number(const char *text)
 {
-    struct text wanted = user_names_text_of(text && *text ? text : "(unnamed)");
+    struct user_names_text wanted = user_names_text_of(text && *text ? text : "(unnamed)");
     uint32_t number = names ? user_names_find(&wanted) : 0;
     if (number)
         return number;
     int saved_errno = errno;
-    struct names *expected = NULL, *made = names ? NULL : private_map(sizeof *made);
+    struct user_names *expected = NULL, *made = names ? NULL : private_map(sizeof *made);
     if (made) /* if two threads come at once, the pages of one stay untouched */
         __atomic_compare_exchange_n(&names, &expected, made, false, __ATOMIC_ACQ_REL,
                                     __ATOMIC_ACQUIRE);

@@ -14,7 +14,7 @@ struct operations {
 };
 
 /* Offsets in bytes. Sources: lstate.h, lobject.h, lopcodes.h of each version. */
-struct layout {
+struct lua_layout {
     uint8_t version, first, last; /* 54: 5.4; releases of it */
     uint8_t call_bytes, state_call, call_function, call_previous, call_flags, call_instruction;
     uint16_t is_fresh, is_again, is_tail, is_end; /* flags: begins a luaV_execute; does not; was
@@ -27,7 +27,7 @@ struct layout {
     struct operations operations;
 };
 
-static const struct layout layouts[] = {
+static const struct lua_layout layouts[] = {
     {.version = 51,
      .call_bytes = 40,
      .first = 0,
@@ -173,7 +173,7 @@ enum {
 };
 
 static struct {
-    const struct layout *layout; /* NULL: no interpreter was seen */
+    const struct lua_layout *layout; /* NULL: no interpreter was seen */
     struct code_span module, run;
 } lua;
 
@@ -183,7 +183,7 @@ uint32_t lua_modules;
 /* ---- Finding it ---- */
 
 /* "$LuaVersion: Lua 5.4.4 …"; in 5.1 "$Lua: Lua 5.1.5 …". */
-static const struct layout *lua_layout_of(const struct dl_phdr_info *info)
+static const struct lua_layout *lua_layout_of(const struct dl_phdr_info *info)
 {
     const char *text = (const char *)script_symbol(info, "lua_ident");
     const char *version = text ? strstr(text, ": Lua 5.") : NULL;
@@ -222,7 +222,7 @@ static struct code_span lua_find_run(const struct dl_phdr_info *info)
 
 bool lua_see_module(const struct dl_phdr_info *info)
 {
-    const struct layout *layout = lua.layout ? NULL : lua_layout_of(info);
+    const struct lua_layout *layout = lua.layout ? NULL : lua_layout_of(info);
 
     if (!layout || sizeof(void *) != 8)
         return false;
@@ -257,7 +257,7 @@ static bool lua_is_call(uintptr_t return_address)
 
 /* ---- States ---- */
 
-struct stack_walk {
+struct lua_stack_walk {
     const struct lua_calls *calls;
     uint32_t left;        /* of its entries, which are further out */
     bool is_own_stack;    /* the thread's own one runs now */
@@ -282,8 +282,8 @@ static __attribute__((noinline)) bool lua_is_on_this_stack(uintptr_t place, uint
            stack_pages_readable(here, place + sizeof(uintptr_t), &hole);
 }
 
-static inline bool lua_entry_is_alive(const struct stack_walk *walk, const struct lua_entry *entry,
-                                      uintptr_t here)
+static inline bool lua_entry_is_alive(const struct lua_stack_walk *walk,
+                                      const struct lua_entry *entry, uintptr_t here)
 {
     uintptr_t place = (uintptr_t)entry->place;
 
@@ -304,12 +304,12 @@ static inline bool lua_is_running(uintptr_t state)
            status != IS_SUSPENDED;
 }
 
-static inline void lua_walk_begin(struct stack_walk *walk)
+static inline void lua_walk_begin(struct lua_stack_walk *walk)
 {
     struct lua_calls *calls = lua_calls_own;
     uintptr_t here = (uintptr_t)__builtin_frame_address(0);
 
-    *walk = (struct stack_walk){.calls = calls};
+    *walk = (struct lua_stack_walk){.calls = calls};
     if (unlikely(!calls) || calls->module != lua_modules)
         return;
     walk->left = calls->count;
@@ -317,7 +317,7 @@ static inline void lua_walk_begin(struct stack_walk *walk)
 }
 
 /* The next state outwards. Entries one behind the other may be of one state. */
-static inline bool lua_walk_state(struct stack_walk *walk)
+static inline bool lua_walk_state(struct lua_stack_walk *walk)
 {
     uintptr_t here = (uintptr_t)__builtin_frame_address(0);
 
@@ -383,7 +383,7 @@ static inline bool lua_call_is_there(uintptr_t call)
 
 /* The next frame outwards, and the call that it is of. False: there is none, or what was read is
  * none. */
-static inline bool lua_walk_next(struct stack_walk *walk, struct script_frame *frame,
+static inline bool lua_walk_next(struct lua_stack_walk *walk, struct script_frame *frame,
                                  uintptr_t *call)
 {
     while (walk->steps++ < STEPS_MOST) {
@@ -521,7 +521,7 @@ static inline uint64_t lua_frame_key(const struct script_frame *frame)
 
 uint64_t lua_stack_key(void)
 {
-    struct stack_walk walk;
+    struct lua_stack_walk walk;
     struct script_frame frame;
     uintptr_t call;
     uint64_t key = 0;
@@ -608,7 +608,7 @@ static bool lua_is_shown(const struct script_frame *frame)
 
 static uint32_t lua_stack(struct script_frame *frames, uint32_t max)
 {
-    struct stack_walk walk;
+    struct lua_stack_walk walk;
     uint32_t count = 0;
     uintptr_t call;
 
@@ -627,14 +627,14 @@ static uint32_t lua_stack(struct script_frame *frames, uint32_t max)
 /* ---- Names ---- */
 
 /* A register as it is at an instruction of some code. */
-struct place {
+struct lua_place {
     uintptr_t code;
     int32_t position;
     unsigned number;
 };
 
 /* The name of a local variable; 0: it is none. */
-static uintptr_t lua_local(const struct place *place)
+static uintptr_t lua_local(const struct lua_place *place)
 {
     uintptr_t locals = script_word(place->code + lua.layout->locals);
     uint32_t count = script_number(place->code + lua.layout->locals_count);
@@ -666,7 +666,7 @@ static bool lua_sets(uint32_t instruction, unsigned number)
 
 /* The instruction that set the register, if it is one for certain; -1: it is not. Where jumps lead
  * over it is not certain, as in Lua's own search; 5.1 follows them. */
-static int32_t lua_find_setter(const struct place *place)
+static int32_t lua_find_setter(const struct lua_place *place)
 {
     int32_t found = -1, target = 0;
 
@@ -714,7 +714,7 @@ static uintptr_t lua_key(uintptr_t code, uint32_t instruction)
 }
 
 /* The name of what is in a register: of a variable or a field; 0: it has none. */
-static uintptr_t lua_name_of(struct place place)
+static uintptr_t lua_name_of(struct lua_place place)
 {
     const struct operations *operations = &lua.layout->operations;
 
@@ -726,7 +726,7 @@ static uintptr_t lua_name_of(struct place place)
         if (local || setter < 0)
             return local;
         if (operation == MOVE && from < place.number)
-            place = (struct place){place.code, setter, from};
+            place = (struct lua_place){place.code, setter, from};
         else if (operation == operations->upvalue)
             return lua_upvalue(place.code, from);
         else if (operation == operations->global && lua_is_old())
@@ -769,8 +769,9 @@ static size_t lua_called_name(const struct script_frame *frame, char *to, size_t
     if (position < 0 ||
         (!lua_is_call_operation(operation) && operation != lua.layout->operations.iterate))
         return 0;
-    return lua_string(lua_name_of((struct place){caller.code, position, lua_register(instruction)}),
-                      to, room);
+    return lua_string(
+        lua_name_of((struct lua_place){caller.code, position, lua_register(instruction)}), to,
+        room);
 }
 
 /* A file's name begins with '@', another one with '='; else it is the text itself: such texts are

@@ -10,7 +10,7 @@
 #include "runtimes/script_memory.h"
 
 /* Offsets in bytes. Sources: intrpvar.h, cop.h, cv.h, gv.h, hv.h of each version. */
-struct layout {
+struct perl_layout {
     uint8_t first, last;       /* 28: 5.28 */
     uint16_t statement, level; /* in the interpreter: PL_curcop, PL_curstackinfo */
     uint16_t context_bytes, context_sub;
@@ -18,7 +18,7 @@ struct layout {
     uint16_t nextstate;  /* the number of this operation */
 };
 
-static const struct layout layouts[] = {
+static const struct perl_layout layouts[] = {
     {28, 30, 224, 240, 96, 64, 0, 195},   {32, 32, 224, 240, 104, 72, 0, 195},
     {34, 34, 208, 224, 104, 72, 0, 195},  {36, 36, 208, 224, 104, 72, 32, 195},
     {38, 40, 208, 224, 104, 72, 32, 198},
@@ -77,7 +77,7 @@ enum {
     KEY_IS_UTF8 = 1,
 };
 
-enum kind { KIND_MAIN, KIND_SUB, KIND_EVAL, KIND_REQUIRE, KIND_DO };
+enum perl_kind { KIND_MAIN, KIND_SUB, KIND_EVAL, KIND_REQUIRE, KIND_DO };
 
 enum {
     STEPS_MOST = 1 << 16,  /* contexts of a stack that are looked at */
@@ -88,7 +88,7 @@ enum {
 };
 
 static struct {
-    const struct layout *layout; /* NULL: no interpreter was seen */
+    const struct perl_layout *layout; /* NULL: no interpreter was seen */
     struct code_span module, calls[3];
     const pthread_key_t *key;           /* leads to the thread's interpreter; NULL: it is the one */
     const uintptr_t *statement, *level; /* of that */
@@ -97,7 +97,7 @@ static struct {
 
 /* ---- Finding it ---- */
 
-static const struct layout *perl_layout_of(const struct dl_phdr_info *info)
+static const struct perl_layout *perl_layout_of(const struct dl_phdr_info *info)
 {
     const uint8_t *revision = (const void *)script_symbol(info, "PL_revision");
     const uint8_t *version = (const void *)script_symbol(info, "PL_version");
@@ -111,7 +111,7 @@ static const struct layout *perl_layout_of(const struct dl_phdr_info *info)
 
 bool perl_see_module(const struct dl_phdr_info *info)
 {
-    const struct layout *layout = perl.layout ? NULL : perl_layout_of(info);
+    const struct perl_layout *layout = perl.layout ? NULL : perl_layout_of(info);
 
     if (!layout || sizeof(void *) != 8)
         return false;
@@ -165,7 +165,7 @@ static inline bool perl_is_statement(uintptr_t address)
 
 /* ---- Frames ---- */
 
-struct stack_walk {
+struct perl_stack_walk {
     uintptr_t interpreter;
     uintptr_t statement, level;
     uintptr_t context, first; /* behind the next one outwards, the outermost */
@@ -174,7 +174,7 @@ struct stack_walk {
     bool ended;
 };
 
-static inline void perl_walk_level(struct stack_walk *walk, uintptr_t level)
+static inline void perl_walk_level(struct perl_stack_walk *walk, uintptr_t level)
 {
     walk->level = level;
     walk->context = walk->first = walk->there = 0;
@@ -189,11 +189,11 @@ static inline void perl_walk_level(struct stack_walk *walk, uintptr_t level)
     walk->there = UINTPTR_MAX;
 }
 
-static inline void perl_walk_begin(struct stack_walk *walk)
+static inline void perl_walk_begin(struct perl_stack_walk *walk)
 {
     uintptr_t interpreter = perl.key ? (uintptr_t)pthread_getspecific(*perl.key) : 0;
 
-    *walk = (struct stack_walk){.interpreter = interpreter};
+    *walk = (struct perl_stack_walk){.interpreter = interpreter};
     if (!perl.key) {
         walk->statement = *perl.statement;
         perl_walk_level(walk, *perl.level);
@@ -213,7 +213,7 @@ static inline bool perl_is_frame(uint32_t words)
     return type <= CONTEXT_EVAL - CONTEXT_SUB && !((uint32_t)NOT >> type * 8 & words & 0xff);
 }
 
-static __attribute__((noinline)) bool perl_walk_see(struct stack_walk *walk)
+static __attribute__((noinline)) bool perl_walk_see(struct perl_stack_walk *walk)
 {
     if (!script_are_there(walk->context, perl.layout->context_bytes)) {
         walk->steps = STEPS_MOST; /* damage ends it all */
@@ -224,7 +224,7 @@ static __attribute__((noinline)) bool perl_walk_see(struct stack_walk *walk)
 }
 
 /* The next frame outwards that a context is of. */
-static inline bool perl_walk_context(struct stack_walk *walk, struct script_frame *frame)
+static inline bool perl_walk_context(struct perl_stack_walk *walk, struct script_frame *frame)
 {
     while (walk->context > walk->first && walk->steps++ < STEPS_MOST) {
         uintptr_t context = walk->context -= perl.layout->context_bytes;
@@ -247,7 +247,7 @@ static inline bool perl_walk_context(struct stack_walk *walk, struct script_fram
 
 /* The next frame outwards; the last one is the program's, whose statement was not looked at. False:
  * there is none, or what was read is none. */
-static inline bool perl_walk_next(struct stack_walk *walk, struct script_frame *frame)
+static inline bool perl_walk_next(struct perl_stack_walk *walk, struct script_frame *frame)
 {
     if (walk->ended)
         return false;
@@ -264,12 +264,12 @@ static inline bool perl_walk_next(struct stack_walk *walk, struct script_frame *
 /* Is the statement of the program's frame alive? What runs is. What a thread was made at is the
  * other interpreter's, which may have freed it; so only its address is looked at, which tells as
  * much: no thread's changes, and a program's are there as long as it is. */
-static inline bool perl_walk_end_lives(const struct stack_walk *walk, uint32_t outer)
+static inline bool perl_walk_end_lives(const struct perl_stack_walk *walk, uint32_t outer)
 {
     return !outer || !walk->interpreter || walk->statement - walk->interpreter < INTERPRETER_BYTES;
 }
 
-static enum kind perl_kind(const struct script_frame *frame)
+static enum perl_kind perl_kind(const struct script_frame *frame)
 {
     uint32_t operation = (frame->kind >> 8 * CONTEXT_OPERATION >> 7) - perl.layout->nextstate;
 
@@ -300,7 +300,7 @@ static inline uint64_t perl_statement_key(uintptr_t statement)
 
 uint64_t perl_stack_key(void)
 {
-    struct stack_walk walk;
+    struct perl_stack_walk walk;
     struct script_frame frame;
     uint64_t key = 0;
 
@@ -352,7 +352,7 @@ static uintptr_t perl_sub_start(const struct script_frame *frame)
 
 static uint32_t perl_stack(struct script_frame *frames, uint32_t max)
 {
-    struct stack_walk walk;
+    struct perl_stack_walk walk;
     uint32_t count = 0;
 
     script_memory_forget();

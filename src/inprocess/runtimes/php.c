@@ -7,14 +7,14 @@
 #include "runtimes/script_memory.h"
 
 /* Offsets in bytes. Sources: zend_globals.h, zend_compile.h, zend_modules.h of each version. */
-struct layout {
+struct php_layout {
     uint32_t api;                 /* ZEND_MODULE_API_NO */
     uint16_t before_thrown;       /* in executor_globals: where something was thrown */
     uint16_t count, instructions; /* of a function: how many there are, where */
     uint16_t file;                /* and its first line, behind */
 };
 
-static const struct layout layouts[] = {
+static const struct php_layout layouts[] = {
     {20210902, 880, 68, 72, 144},  /* 8.1 */
     {20220829, 880, 80, 88, 152},  /* 8.2 */
     {20230831, 880, 76, 80, 144},  /* 8.3 */
@@ -68,7 +68,7 @@ enum {
 
 static struct {
     bool is_seen, is_unknown;
-    const struct layout *layout; /* NULL: it has not begun */
+    const struct php_layout *layout; /* NULL: it has not begun */
     struct code_span module, run, globals;
     uintptr_t registry; /* of its modules */
 } php;
@@ -137,7 +137,7 @@ static __attribute__((noinline)) bool php_begin(void)
 
 /* ---- Frames ---- */
 
-struct stack_walk {
+struct php_stack_walk {
     uintptr_t frame;        /* the next one outwards */
     uintptr_t waiting;      /* the outermost generator of those that wait for one; */
     uint32_t waiting_count; /* so many are to come, the innermost first */
@@ -161,7 +161,7 @@ static __attribute__((noinline)) bool php_is_alive(const struct script_frame *fr
 }
 
 /* False: what is there is none. */
-static inline bool php_read_frame(const struct stack_walk *walk, uintptr_t at,
+static inline bool php_read_frame(const struct php_stack_walk *walk, uintptr_t at,
                                   struct script_frame *frame)
 {
     uintptr_t function = *(const uintptr_t *)(at + FRAME_FUNCTION);
@@ -187,7 +187,7 @@ static inline bool php_read_frame(const struct stack_walk *walk, uintptr_t at,
 }
 
 /* A placeholder's generator, and all that it waits for, wait for the frame before. */
-static __attribute__((noinline)) void php_walk_waiting(struct stack_walk *walk, uintptr_t at)
+static __attribute__((noinline)) void php_walk_waiting(struct php_stack_walk *walk, uintptr_t at)
 {
     uintptr_t generator = *(const uintptr_t *)(at + FRAME_THIS);
 
@@ -199,7 +199,7 @@ static __attribute__((noinline)) void php_walk_waiting(struct stack_walk *walk, 
         walk->waiting_count++;
 }
 
-static __attribute__((noinline)) bool php_walk_waiting_next(struct stack_walk *walk,
+static __attribute__((noinline)) bool php_walk_waiting_next(struct php_stack_walk *walk,
                                                             struct script_frame *frame)
 {
     uintptr_t generator = walk->waiting, at;
@@ -213,9 +213,9 @@ static __attribute__((noinline)) bool php_walk_waiting_next(struct stack_walk *w
     return true;
 }
 
-static inline void php_walk_begin(struct stack_walk *walk)
+static inline void php_walk_begin(struct php_stack_walk *walk)
 {
-    *walk = (struct stack_walk){.frame = *(const uintptr_t *)(php.globals.lo + GLOBALS_FRAME)};
+    *walk = (struct php_stack_walk){.frame = *(const uintptr_t *)(php.globals.lo + GLOBALS_FRAME)};
 }
 
 /* What a fiber begins in: a function of the interpreter's that it does not show either. */
@@ -226,7 +226,7 @@ static inline bool php_is_shown(const struct script_frame *frame)
 }
 
 /* The next frame outwards. False: there is none, or what was read is none. */
-static inline bool php_walk_next(struct stack_walk *walk, struct script_frame *frame)
+static inline bool php_walk_next(struct php_stack_walk *walk, struct script_frame *frame)
 {
     while (walk->steps++ < STEPS_MOST) {
         uintptr_t at = walk->frame;
@@ -300,7 +300,7 @@ static inline uint64_t php_function_key(const struct script_frame *frame)
 
 uint64_t php_stack_key(void)
 {
-    struct stack_walk walk;
+    struct php_stack_walk walk;
     struct script_frame frame;
     uint64_t key = 0;
 
@@ -319,7 +319,7 @@ uint64_t php_stack_key(void)
 
 static uint32_t php_stack(struct script_frame *frames, uint32_t max)
 {
-    struct stack_walk walk;
+    struct php_stack_walk walk;
     uint32_t count = 0;
 
     script_memory_forget();

@@ -7,7 +7,7 @@
 #include "runtimes/script_memory.h"
 
 /* Offsets in bytes. Sources: cpython/Include of each version. */
-struct layout {
+struct python_layout {
     uint32_t version;       /* 0x030b: 3.11 */
     uint16_t thread_frames; /* in the thread's state: what leads to the innermost frame … */
     bool thread_has_cframe; /* … by one more step … */
@@ -20,7 +20,7 @@ struct layout {
 
 enum { FRAME_OF_NATIVE = 3 };
 
-static const struct layout layouts[] = {
+static const struct python_layout layouts[] = {
     {0x030b, 56, true, 8, 32, 48, 56, 69, 68, 112, 128, 72, 184, 16, 32, 48, 72},
     {0x030c, 56, true, 0, 0, 8, 56, 70, 0, 112, 128, 68, 192, 16, 32, 40, 56},
     {0x030d, 72, false, 0, 0, 8, 56, 70, 0, 112, 128, 68, 200, 16, 32, 40, 56},
@@ -41,8 +41,8 @@ enum {
 };
 
 static struct {
-    const struct layout *layout; /* NULL: no interpreter was seen */
-    struct layout own;           /* as the interpreter says itself */
+    const struct python_layout *layout; /* NULL: no interpreter was seen */
+    struct python_layout own;           /* as the interpreter says itself */
     struct code_span eval, module;
     const void *code_type;
     void *(*own_thread)(void);
@@ -58,7 +58,7 @@ static struct {
  * and its allocator are others then). */
 static bool python_read_offsets(const uint64_t *words)
 {
-    struct layout *own = &python.own;
+    struct python_layout *own = &python.own;
 
     if (!words || memcmp(words, cookie, sizeof cookie) != 0 || words[WORD_FREE_THREADED])
         return false;
@@ -76,7 +76,7 @@ static bool python_read_offsets(const uint64_t *words)
     return true;
 }
 
-static const struct layout *python_layout_of(const struct dl_phdr_info *info)
+static const struct python_layout *python_layout_of(const struct dl_phdr_info *info)
 {
     const unsigned long *version = (const void *)script_symbol(info, "Py_Version");
 
@@ -88,7 +88,7 @@ static const struct layout *python_layout_of(const struct dl_phdr_info *info)
 
 bool python_see_module(const struct dl_phdr_info *info)
 {
-    const struct layout *layout = python.layout ? NULL : python_layout_of(info);
+    const struct python_layout *layout = python.layout ? NULL : python_layout_of(info);
 
     if (!layout || sizeof(void *) != 8)
         return false;
@@ -141,7 +141,7 @@ static inline uintptr_t python_word(uintptr_t object, unsigned offset)
 }
 
 /* 0: this thread is none of Python's, or runs nothing of it. */
-static inline uintptr_t python_innermost(const struct layout *layout)
+static inline uintptr_t python_innermost(const struct python_layout *layout)
 {
     uintptr_t at = (uintptr_t)python.own_thread();
 
@@ -151,7 +151,7 @@ static inline uintptr_t python_innermost(const struct layout *layout)
     return at && layout->thread_has_cframe ? python_word(at, layout->cframe_frame) : at;
 }
 
-static inline bool python_is_native(const struct layout *layout, uintptr_t frame)
+static inline bool python_is_native(const struct python_layout *layout, uintptr_t frame)
 {
     return !layout->frame_is_entry &&
            *(const char *)(frame + layout->frame_owner) == FRAME_OF_NATIVE;
@@ -159,7 +159,7 @@ static inline bool python_is_native(const struct layout *layout, uintptr_t frame
 
 uint64_t python_stack_key(void)
 {
-    const struct layout *layout = python.layout;
+    const struct python_layout *layout = python.layout;
     uint64_t key = 0;
 
     for (uintptr_t frame = python_innermost(layout); frame;
@@ -170,7 +170,7 @@ uint64_t python_stack_key(void)
 
 static uint32_t python_stack(struct script_frame *frames, uint32_t max)
 {
-    const struct layout *layout = python.layout;
+    const struct python_layout *layout = python.layout;
     uint32_t count = 0;
 
     for (uintptr_t frame = python_innermost(layout); frame && count < max;
@@ -245,7 +245,7 @@ static uint32_t python_character(const void *characters, unsigned kind, size_t a
 /* `text` is a str of the interpreter's. */
 static size_t python_text(uintptr_t text, char *to, size_t room)
 {
-    const struct layout *layout = python.layout;
+    const struct python_layout *layout = python.layout;
     uint32_t state = text ? *(const uint32_t *)(text + layout->text_state) : 0;
     unsigned kind = state >> TEXT_KIND_SHIFT & TEXT_KIND;
     size_t length = text ? python_word(text, layout->text_length) : 0, bytes = 0;

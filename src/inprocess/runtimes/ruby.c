@@ -9,7 +9,7 @@
 #include "runtimes/script_memory.h"
 
 /* Offsets in bytes. Sources: vm_core.h, iseq.h, method.h, rstring.h of each version. */
-struct layout {
+struct ruby_layout {
     uint8_t first, last;                  /* 31: 3.1 */
     uint8_t frame_bytes;                  /* of a control frame */
     uint8_t context_thread, thread_owner; /* 2.7 has one context, of the thread that runs … */
@@ -19,7 +19,7 @@ struct layout {
     bool is_line_tagged, has_short_strings; /* before 3.2 */
 };
 
-static const struct layout layouts[] = {
+static const struct ruby_layout layouts[] = {
     {27, 27, 56, 56, 72, 24, 0, 120, 8, 1152, true, true},
     {30, 30, 56, 56, 0, 32, 24, 120, 8, 1088, true, true},
     {31, 31, 64, 48, 0, 32, 24, 120, 12, 1104, true, true},
@@ -86,7 +86,7 @@ enum {
 };
 
 static struct {
-    const struct layout *layout; /* NULL: no interpreter was seen */
+    const struct ruby_layout *layout; /* NULL: no interpreter was seen */
     struct code_span module, run;
     uintptr_t thread_offset;  /* of the context, from the thread's pointer; 0: not known */
     uintptr_t thread_words;   /* where it is one of three words; 0: it is known, or global */
@@ -99,7 +99,7 @@ static struct {
 
 /* ---- Finding it ---- */
 
-static const struct layout *ruby_layout_of(const struct dl_phdr_info *info)
+static const struct ruby_layout *ruby_layout_of(const struct dl_phdr_info *info)
 {
     const char *version = (const char *)script_symbol(info, "ruby_version");
 
@@ -141,7 +141,7 @@ static void ruby_find_context(const struct dl_phdr_info *info)
 
 bool ruby_see_module(const struct dl_phdr_info *info)
 {
-    const struct layout *layout = ruby.layout ? NULL : ruby_layout_of(info);
+    const struct ruby_layout *layout = ruby.layout ? NULL : ruby_layout_of(info);
 
     if (!layout || sizeof(void *) != 8)
         return false;
@@ -181,13 +181,13 @@ static bool ruby_is_call(uintptr_t return_address)
 
 /* ---- Frames ---- */
 
-struct stack_walk {
+struct ruby_stack_walk {
     uintptr_t frame, end; /* the next one outwards, behind the outermost */
     uintptr_t there;      /* up to here they were seen to be there */
 };
 
 /* False: it is no context, or has no frames. */
-static inline bool ruby_walk_begin(struct stack_walk *walk, uintptr_t context)
+static inline bool ruby_walk_begin(struct ruby_stack_walk *walk, uintptr_t context)
 {
     uintptr_t bytes, stack;
 
@@ -207,7 +207,7 @@ static __attribute__((noinline)) uintptr_t ruby_find_word(void)
 {
     enum { THREAD_CONTEXT = 48 };
     uintptr_t words = arch_thread_pointer() + ruby.thread_words;
-    struct stack_walk walk;
+    struct ruby_stack_walk walk;
 
     for (unsigned i = 0; i < THREAD_CONTEXTS; i++) {
         uintptr_t context = script_word(words + i * sizeof(uintptr_t));
@@ -237,7 +237,7 @@ static inline uintptr_t ruby_context(void)
     return ruby.context ? ruby_own_context() : ruby_find_word();
 }
 
-static __attribute__((noinline)) bool ruby_walk_see(struct stack_walk *walk, uintptr_t at)
+static __attribute__((noinline)) bool ruby_walk_see(struct ruby_stack_walk *walk, uintptr_t at)
 {
     enum { PAGE = 1 << SCRIPT_PAGE_BITS };
 
@@ -248,7 +248,7 @@ static __attribute__((noinline)) bool ruby_walk_see(struct stack_walk *walk, uin
 }
 
 /* The next frame outwards; of some nothing is run, these have no code. False: there is none. */
-static inline bool ruby_walk_next(struct stack_walk *walk, struct script_frame *frame)
+static inline bool ruby_walk_next(struct ruby_stack_walk *walk, struct script_frame *frame)
 {
     uintptr_t at = walk->frame;
 
@@ -285,7 +285,7 @@ static inline uint64_t ruby_time(uintptr_t context)
 uint64_t ruby_stack_key(void)
 {
     uintptr_t context = ruby_context();
-    struct stack_walk walk;
+    struct ruby_stack_walk walk;
     struct script_frame frame;
     uint64_t key = 0;
 
@@ -325,20 +325,20 @@ static uintptr_t ruby_native_name(uintptr_t method)
     return definition ? script_word(definition + DEFINITION_NAME) : 0;
 }
 
-struct text {
+struct ruby_text {
     uintptr_t at;
     size_t length; /* 0: it is none */
 };
 
-static struct text ruby_text(uintptr_t string)
+static struct ruby_text ruby_text(uintptr_t string)
 {
     uintptr_t flags = string ? script_word(string) : 0;
-    struct text text = {string + STRING_TEXT, 0};
+    struct ruby_text text = {string + STRING_TEXT, 0};
 
     if ((flags & VALUE_KIND) != VALUE_IS_STRING)
         return text;
     if (!(flags & VALUE_IS_LONG) && ruby.layout->has_short_strings) {
-        text = (struct text){string + STRING_SHORT_TEXT, flags >> SHORT_SHIFT & SHORT_MOST};
+        text = (struct ruby_text){string + STRING_SHORT_TEXT, flags >> SHORT_SHIFT & SHORT_MOST};
     } else {
         text.length = script_word(string + STRING_LENGTH);
         text.at = flags & VALUE_IS_LONG ? script_word(string + STRING_TEXT) : text.at;
@@ -362,7 +362,7 @@ static uintptr_t ruby_file(uintptr_t body)
 
 static uint64_t ruby_text_key(uintptr_t string)
 {
-    struct text text = ruby_text(string);
+    struct ruby_text text = ruby_text(string);
 
     return text.length ? hash_bytes((const void *)text.at, text.length) : 0;
 }
@@ -460,7 +460,7 @@ static bool ruby_is_shown(struct script_frame *frame, uintptr_t place, bool may_
 
 static uint32_t ruby_stack(struct script_frame *frames, uint32_t max)
 {
-    struct stack_walk walk;
+    struct ruby_stack_walk walk;
     uint32_t count = 0;
 
     if (!ruby_walk_begin(&walk, ruby_context()))
@@ -489,7 +489,7 @@ static uint64_t ruby_identity(const struct script_frame *frame)
 
 static size_t ruby_string(uintptr_t string, char *to, size_t room)
 {
-    struct text text = ruby_text(string);
+    struct ruby_text text = ruby_text(string);
 
     return script_text(text.at, text.length, to, room);
 }

@@ -29,7 +29,7 @@ enum ending {
 };
 
 /* The result of a walk: fresh frames 0 … fresh - 1, then remembered frames known … 1. */
-struct route {
+struct capture_route {
     enum ending ending;
     uint32_t fresh, known;
     uint32_t keep_from; /* fresh frames from here on may be remembered; NOTHING: none, ever */
@@ -54,12 +54,12 @@ static inline uint32_t capture_stop_at(const struct fresh *fresh, uint32_t max_d
  *
  * The plain step is written out here with everything in registers: this loop is what a capture
  * costs when the stack has changed (with remembering, 9 ns per frame). */
-static inline struct route capture_find_route(struct unwind_memory *memory, struct walk *walk,
-                                              uint32_t max_depth)
+static inline struct capture_route capture_find_route(struct unwind_memory *memory,
+                                                      struct walk *walk, uint32_t max_depth)
 {
     const struct remembered *frames = memory->remembered;
     struct fresh *fresh = memory->fresh;
-    struct route route = {ENDING_LOST, 0, 0, walk->on_own ? 0 : NOTHING};
+    struct capture_route route = {ENDING_LOST, 0, 0, walk->on_own ? 0 : NOTHING};
     uint32_t known = walk->on_own ? memory->count : 0, count = 0;
     uintptr_t ip = walk->ip, sp = walk->sp, bp = walk->bp, hi = walk->hi;
     uintptr_t slot = sp - 8;
@@ -196,7 +196,8 @@ capture_remember_frame(const struct remembered *frames, uint32_t i, const struct
 
 /* The outermost frame has no caller. So the walk read nothing there but a return address of zero,
  * or it tested bp. */
-static void capture_remember_outermost(struct unwind_memory *memory, const struct route *route,
+static void capture_remember_outermost(struct unwind_memory *memory,
+                                       const struct capture_route *route,
                                        const struct fresh_frame *frame, uint64_t hash)
 {
     const struct remembered *frames = memory->remembered;
@@ -218,8 +219,8 @@ static void capture_remember_outermost(struct unwind_memory *memory, const struc
 /* Appends the fresh frames that may be remembered, and hashes all of them. Most frames are plain,
  * and no outer frame depends on their bp; for these, capture_remember_frame() is written out
  * here. */
-static inline uint64_t capture_remember(struct unwind_memory *memory, const struct route *route,
-                                        uint64_t hash)
+static inline uint64_t capture_remember(struct unwind_memory *memory,
+                                        const struct capture_route *route, uint64_t hash)
 {
     const struct remembered *frames = memory->remembered;
     const struct fresh_frame *fresh = memory->fresh->frames;
@@ -262,7 +263,8 @@ static uint64_t capture_hash_fresh(const struct fresh *fresh, uint32_t count, ui
     return hash;
 }
 
-static bool capture_worth_remembering(struct unwind_memory *memory, const struct route *route)
+static bool capture_worth_remembering(struct unwind_memory *memory,
+                                      const struct capture_route *route)
 {
     uint32_t frames;
     if (route->keep_from == NOTHING || route->ending == ENDING_LOST ||
@@ -339,7 +341,8 @@ static void capture_count_one(_Atomic uint64_t *counter)
     atomic_store_explicit(counter, before + 1, memory_order_relaxed); /* one writer */
 }
 
-static struct base capture_base_of(const struct unwind_memory *memory, const struct route *route)
+static struct base capture_base_of(const struct unwind_memory *memory,
+                                   const struct capture_route *route)
 {
     switch (route->ending) {
     case ENDING_KNOWN:
@@ -356,7 +359,8 @@ static struct base capture_base_of(const struct unwind_memory *memory, const str
 }
 
 /* Keeps the innermost max_depth frames of a path that a remembered base would make too long. */
-static void capture_cut(struct unwind_memory *memory, struct route *route, uint32_t max_depth)
+static void capture_cut(struct unwind_memory *memory, struct capture_route *route,
+                        uint32_t max_depth)
 {
     const struct remembered *frames = memory->remembered;
     while (route->fresh < max_depth) {
@@ -368,7 +372,7 @@ static void capture_cut(struct unwind_memory *memory, struct route *route, uint3
     route->ending = ENDING_CUT;
 }
 
-static void capture_count_ending(struct unwind_memory *memory, const struct route *route)
+static void capture_count_ending(struct unwind_memory *memory, const struct capture_route *route)
 {
     if (route->ending == ENDING_KNOWN
             ? memory->unwalkable_root
@@ -379,7 +383,7 @@ static void capture_count_ending(struct unwind_memory *memory, const struct rout
     }
 }
 
-static uint32_t capture_name_route(struct unwind_memory *memory, struct route *route,
+static uint32_t capture_name_route(struct unwind_memory *memory, struct capture_route *route,
                                    uint32_t max_depth)
 {
     struct base base;
@@ -406,8 +410,10 @@ static uint32_t capture_name_route(struct unwind_memory *memory, struct route *r
     return node;
 }
 
-static inline struct route capture_start_route(struct unwind_memory *memory, struct stack *own,
-                                               const struct unwind_start *start, uint32_t max_depth)
+static inline struct capture_route capture_start_route(struct unwind_memory *memory,
+                                                       struct stack *own,
+                                                       const struct unwind_start *start,
+                                                       uint32_t max_depth)
 {
     struct walk walk; /* `why` is for a walk that fails to write: an instruction less */
     walk.ip = start->ip;
@@ -428,7 +434,7 @@ static inline struct route capture_start_route(struct unwind_memory *memory, str
 uint32_t capture(struct unwind_memory *memory, struct stack *own, const struct unwind_start *start,
                  uint32_t max_depth)
 {
-    struct route route = capture_start_route(memory, own, start, max_depth);
+    struct capture_route route = capture_start_route(memory, own, start, max_depth);
     uint32_t node;
     node = capture_name_route(memory, &route, max_depth);
     if (unlikely(!node && route.ending == ENDING_KNOWN)) {

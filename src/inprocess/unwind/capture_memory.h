@@ -58,7 +58,7 @@ struct fresh {
 
 /* A path of one frame. The words share memory with `hot`, and are never taken for a rule: neither
  * of them, without its lower 16 bits, is an address. */
-struct caller {
+struct capture_caller {
     uintptr_t ip; /* inverted */
     uint64_t node;
 };
@@ -82,7 +82,8 @@ struct unwind_memory {
                                          * share */
     union {                             /* these are of the generation `valid_for` as well */
         _Alignas(64) uint64_t hot[HOT_MASK + 1];
-        struct caller callers[(HOT_MASK + 1) / 2]; /* where paths are callers: UNWIND_NONE */
+        struct capture_caller
+            callers[(HOT_MASK + 1) / 2]; /* where paths are callers: UNWIND_NONE */
     };
 };
 
@@ -96,7 +97,7 @@ static inline uint64_t *memory_hot(struct unwind_memory *memory, uintptr_t ip)
     return &memory->hot[(ip ^ ip >> HOT_BITS ^ ip >> 2 * HOT_BITS) & HOT_MASK];
 }
 
-static inline struct caller *memory_caller(struct unwind_memory *memory, uintptr_t ip)
+static inline struct capture_caller *memory_caller(struct unwind_memory *memory, uintptr_t ip)
 {
     return &memory->callers[(ip ^ ip >> HOT_BITS) & (HOT_MASK >> 1)];
 }

@@ -317,7 +317,7 @@ static int cfi_search_all(const struct cfi_module *module, uint64_t frames, uint
 
 /* ---- Interpreting ---------------------------------------------------------------------------- */
 
-struct machine {
+struct cfi_machine {
     struct cfi_row row, initial;
     struct cfi_row remembered[REMEMBERED_ROWS];
     unsigned remembered_count;
@@ -327,7 +327,7 @@ struct machine {
     const struct fde *fde;
 };
 
-static void cfi_set_register(struct machine *machine, uint64_t number, enum cfi_how how,
+static void cfi_set_register(struct cfi_machine *machine, uint64_t number, enum cfi_how how,
                              int64_t value)
 {
     if (number < CFI_COLUMNS) { /* the others are vector registers, which no walk needs */
@@ -336,7 +336,7 @@ static void cfi_set_register(struct machine *machine, uint64_t number, enum cfi_
     }
 }
 
-static void cfi_restore_register(struct machine *machine, uint64_t number)
+static void cfi_restore_register(struct cfi_machine *machine, uint64_t number)
 {
     if (number < CFI_COLUMNS) {
         machine->row.how[number] = machine->initial.how[number];
@@ -344,7 +344,7 @@ static void cfi_restore_register(struct machine *machine, uint64_t number)
     }
 }
 
-static void cfi_set_cfa(struct machine *machine, struct cfi_cursor *program, uint64_t number,
+static void cfi_set_cfa(struct cfi_machine *machine, struct cfi_cursor *program, uint64_t number,
                         int64_t offset)
 {
     program->bad |= number >= CFI_COLUMNS;
@@ -353,7 +353,8 @@ static void cfi_set_cfa(struct machine *machine, struct cfi_cursor *program, uin
     machine->row.cfa_is_expression = false;
 }
 
-static void cfi_set_cfa_offset(struct machine *machine, struct cfi_cursor *program, int64_t offset)
+static void cfi_set_cfa_offset(struct cfi_machine *machine, struct cfi_cursor *program,
+                               int64_t offset)
 {
     program->bad |= machine->row.cfa_is_expression;
     machine->row.cfa_value = offset;
@@ -367,13 +368,13 @@ static int64_t cfi_take_expression(struct cfi_cursor *program)
     return address;
 }
 
-static void cfi_advance(struct machine *machine, uint64_t bytes)
+static void cfi_advance(struct cfi_machine *machine, uint64_t bytes)
 {
     machine->location += bytes;
     machine->past = machine->in_fde && machine->location > machine->pc;
 }
 
-static void cfi_remember_row(struct machine *machine, struct cfi_cursor *program)
+static void cfi_remember_row(struct cfi_machine *machine, struct cfi_cursor *program)
 {
     if (machine->remembered_count == REMEMBERED_ROWS) {
         program->bad = true;
@@ -382,7 +383,7 @@ static void cfi_remember_row(struct machine *machine, struct cfi_cursor *program
     machine->remembered[machine->remembered_count++] = machine->row;
 }
 
-static void cfi_restore_row(struct machine *machine, struct cfi_cursor *program)
+static void cfi_restore_row(struct cfi_machine *machine, struct cfi_cursor *program)
 {
     if (machine->remembered_count == 0) {
         program->bad = true;
@@ -391,12 +392,12 @@ static void cfi_restore_row(struct machine *machine, struct cfi_cursor *program)
     machine->row = machine->remembered[--machine->remembered_count];
 }
 
-static int64_t cfi_scaled(const struct machine *machine, int64_t factor)
+static int64_t cfi_scaled(const struct cfi_machine *machine, int64_t factor)
 {
     return (int64_t)((uint64_t)factor * (uint64_t)machine->fde->cie.data_align);
 }
 
-static void cfi_execute_extended(struct machine *machine, struct cfi_cursor *program,
+static void cfi_execute_extended(struct cfi_machine *machine, struct cfi_cursor *program,
                                  uint8_t opcode)
 {
     uint64_t code_align = machine->fde->cie.code_align;
@@ -497,7 +498,7 @@ static void cfi_execute_extended(struct machine *machine, struct cfi_cursor *pro
     }
 }
 
-static void cfi_execute(struct machine *machine, struct cfi_cursor program, int *error)
+static void cfi_execute(struct cfi_machine *machine, struct cfi_cursor program, int *error)
 {
     while (!program.bad && !machine->past && program.at < program.end) {
         uint8_t opcode = (uint8_t)cfi_fixed(&program, 1);
@@ -524,7 +525,7 @@ static void cfi_execute(struct machine *machine, struct cfi_cursor program, int 
 
 static int cfi_run(const struct fde *fde, uintptr_t pc, struct cfi_row *row)
 {
-    struct machine machine;
+    struct cfi_machine machine;
     int error = 0;
     memset(&machine.row, 0, sizeof machine.row);
     machine.initial = machine.row;

@@ -49,7 +49,7 @@
 #define RETIRED (2u << WIRE_NODE_BITS)
 
 /* Invariant: used >= slots that are not empty. */
-struct table {
+struct paths_table {
     uint64_t count; /* slots */
     uint64_t bytes;
     _Alignas(64) _Atomic uint64_t used; /* away from what every search reads */
@@ -58,7 +58,7 @@ struct table {
 
 /* WIRE_NODES_PER_CHUNK nodes, and a bit set of the retired ones (made when the first one is
  * retired). */
-struct chunk {
+struct paths_chunk {
     _Atomic(struct wire_node *) nodes;
     uint64_t *retired;
 };
@@ -79,21 +79,21 @@ struct recent {
 };
 
 /* Addresses in [lo, hi]. Atomic, because threads read a range while it may be overwritten. */
-struct gone {
+struct paths_gone {
     _Atomic uintptr_t lo, hi;
 };
 #define GONE_RANGES 64u
 
 LARGE_STATIC static struct {
     const struct unwind_host *host;
-    _Atomic(struct table *) table;
+    _Atomic(struct paths_table *) table;
     _Atomic(struct recent *) recent; /* NULL: too few paths so far */
     _Atomic uint64_t salt;           /* of `recent` */
     struct lock lock;                /* for a new table, a new chunk, retiring */
     _Atomic uint32_t gone_count;     /* ranges whose paths are not retired yet */
-    struct gone gone[GONE_RANGES];
+    struct paths_gone gone[GONE_RANGES];
     _Alignas(64) _Atomic uint32_t node_count; /* node 0, the root, included */
-    struct chunk chunks[NODE_CHUNKS];
+    struct paths_chunk chunks[NODE_CHUNKS];
 } paths;
 
 void paths_init(const struct unwind_host *host)
@@ -112,7 +112,7 @@ void paths_init(const struct unwind_host *host)
 
 static struct wire_node *paths_node_at(uint32_t number)
 {
-    struct chunk *chunk = &paths.chunks[number / WIRE_NODES_PER_CHUNK];
+    struct paths_chunk *chunk = &paths.chunks[number / WIRE_NODES_PER_CHUNK];
     struct wire_node *nodes = atomic_load_explicit(&chunk->nodes, memory_order_acquire);
     return nodes ? &nodes[number % WIRE_NODES_PER_CHUNK] : NULL;
 }
@@ -124,7 +124,7 @@ static inline uint32_t paths_tag_of(uint64_t hash)
     return (uint32_t)(hash >> (32 + WIRE_NODE_BITS));
 }
 
-static inline uint32_t paths_slot_at(const struct table *table, uint64_t i)
+static inline uint32_t paths_slot_at(const struct paths_table *table, uint64_t i)
 {
     return atomic_load_explicit(&table->slots[i], memory_order_acquire);
 }
@@ -160,7 +160,7 @@ static inline bool paths_holds(uint32_t slot, uint64_t hash)
  * in the small cache. */
 static __attribute__((noinline)) uint32_t paths_find_in_table(uint64_t hash)
 {
-    const struct table *table = atomic_load_explicit(&paths.table, memory_order_acquire);
+    const struct paths_table *table = atomic_load_explicit(&paths.table, memory_order_acquire);
     uint32_t slot;
     if (unlikely(!table)) {
         return 0;
@@ -218,7 +218,7 @@ uint32_t paths_find(uint64_t hash)
 
 static bool paths_make_chunk(uint32_t index)
 {
-    struct chunk *chunk = &paths.chunks[index];
+    struct paths_chunk *chunk = &paths.chunks[index];
     struct wire_node *nodes;
     signal_lock_take(&paths.lock);
     nodes = atomic_load_explicit(&chunk->nodes, memory_order_relaxed);
@@ -286,7 +286,7 @@ static uint32_t paths_append(uint32_t parent, uint64_t hash, uintptr_t ip)
 
 /* Puts the path into the table. Returns the path's number: `number`, or that of a thread that was
  * faster. 0: the table is being replaced, or is too full. */
-static uint32_t paths_put(struct table *table, uint64_t hash, uint32_t number)
+static uint32_t paths_put(struct paths_table *table, uint64_t hash, uint32_t number)
 {
     uint64_t count = table->count, i = paths_first_slot(count, hash);
     for (;;) {
@@ -315,10 +315,10 @@ static uint32_t paths_put(struct table *table, uint64_t hash, uint32_t number)
     }
 }
 
-static struct table *paths_table_new(uint64_t count)
+static struct paths_table *paths_table_new(uint64_t count)
 {
-    uint64_t bytes = sizeof(struct table) + count * sizeof(uint32_t);
-    struct table *table = paths.host->map_private(bytes);
+    uint64_t bytes = sizeof(struct paths_table) + count * sizeof(uint32_t);
+    struct paths_table *table = paths.host->map_private(bytes);
     if (table) {
         table->count = count;
         table->bytes = bytes;
@@ -327,7 +327,7 @@ static struct table *paths_table_new(uint64_t count)
 }
 
 /* The first page stays, because it has the count, which bounds a late reader's search. */
-static void paths_table_give_back(struct table *table)
+static void paths_table_give_back(struct paths_table *table)
 {
     if (table && table->bytes > PAGE_BYTES) {
         paths.host->give_back((char *)table + PAGE_BYTES, table->bytes - PAGE_BYTES);
@@ -342,7 +342,7 @@ static uint32_t paths_freeze(_Atomic uint32_t *slot)
 }
 
 /* Puts a path into the new table, which has no readers yet, and not this path. */
-static void paths_settle(struct table *to, uint32_t slot)
+static void paths_settle(struct paths_table *to, uint32_t slot)
 {
     uint64_t i = paths_first_slot(to->count, paths_node_at(slot & NODE_MASK)->hash);
     while (paths_slot_at(to, i) != EMPTY) {
@@ -353,7 +353,7 @@ static void paths_settle(struct table *to, uint32_t slot)
 }
 
 /* Copies all but retired paths. Each needs its node, which misses the caches and is prefetched. */
-static void paths_copy_slots(struct table *to, struct table *from)
+static void paths_copy_slots(struct paths_table *to, struct paths_table *from)
 {
     enum { AHEAD = 16 };
     for (uint64_t i = 0; from && i < from->count; i++) {
@@ -367,7 +367,7 @@ static void paths_copy_slots(struct table *to, struct table *from)
     }
 }
 
-static uint64_t paths_slots_wanted(const struct table *old)
+static uint64_t paths_slots_wanted(const struct paths_table *old)
 {
     uint64_t live = 0;
     if (!old) {
@@ -380,9 +380,9 @@ static uint64_t paths_slots_wanted(const struct table *old)
 }
 
 /* True: there is another table now. */
-static bool paths_replace(struct table *old)
+static bool paths_replace(struct paths_table *old)
 {
-    struct table *now;
+    struct paths_table *now;
     signal_lock_take(&paths.lock);
     now = atomic_load(&paths.table);
     if (now == old && (now = paths_table_new(paths_slots_wanted(old)))) {
@@ -399,10 +399,10 @@ static bool paths_replace(struct table *old)
 
 /* A table with room; NULL: no memory. A table that cannot be replaced is filled up to seven
  * eighths. */
-static struct table *paths_table_with_room(void)
+static struct paths_table *paths_table_with_room(void)
 {
     for (;;) {
-        struct table *table = atomic_load(&paths.table);
+        struct paths_table *table = atomic_load(&paths.table);
         uint64_t used = table ? atomic_load(&table->used) : 0;
         if (likely(table && used < table->count / 4 * 3)) {
             return table;
@@ -415,7 +415,7 @@ static struct table *paths_table_with_room(void)
 
 void paths_expect(uint64_t hash)
 {
-    const struct table *table = atomic_load_explicit(&paths.table, memory_order_acquire);
+    const struct paths_table *table = atomic_load_explicit(&paths.table, memory_order_acquire);
     if (table) {
         __builtin_prefetch((const void *)&table->slots[paths_first_slot(table->count, hash)], 1);
     }
@@ -425,7 +425,7 @@ uint32_t paths_child(uint32_t parent, uint64_t hash, uintptr_t ip)
 {
     uint32_t number = paths_find_in_table(hash);
     if (!number && (number = paths_append(parent, hash, ip)) != 0) {
-        struct table *table;
+        struct paths_table *table;
         uint32_t found;
         do {
             table = paths_table_with_room();
@@ -448,7 +448,7 @@ static bool paths_is_retired(uint32_t number)
 /* False: no memory for the marks. */
 static bool paths_retire_node(uint32_t number)
 {
-    struct chunk *chunk = &paths.chunks[number / WIRE_NODES_PER_CHUNK];
+    struct paths_chunk *chunk = &paths.chunks[number / WIRE_NODES_PER_CHUNK];
     uint32_t bit = number % WIRE_NODES_PER_CHUNK;
     if (!chunk->retired) {
         chunk->retired = paths.host->map_private(WIRE_NODES_PER_CHUNK / 8);
@@ -512,7 +512,7 @@ static bool paths_retire_nodes(const struct retiring *ranges)
     return true;
 }
 
-static void paths_drop_retired(struct table *table)
+static void paths_drop_retired(struct paths_table *table)
 {
     for (uint64_t i = 0; table && i < table->count; i++) {
         uint32_t node = paths_slot_at(table, i) & NODE_MASK;

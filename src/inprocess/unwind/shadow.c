@@ -443,13 +443,13 @@ static bool shadow_is_within(uintptr_t function, uintptr_t site)
 
 /* A path that is being built from addresses, outermost first: its hash, and its node if `make` says
  * that nodes are made. */
-struct naming {
+struct shadow_naming {
     uint64_t hash;
     uint32_t node;
     bool make;
 };
 
-static void shadow_name_address(struct naming *naming, uintptr_t ip)
+static void shadow_name_address(struct shadow_naming *naming, uintptr_t ip)
 {
     naming->hash = path_hash(naming->hash, ip);
     paths_code_seen(ip);
@@ -462,7 +462,7 @@ static void shadow_name_address(struct naming *naming, uintptr_t ip)
 /* Adds `ip`, the address of a call, to the path of frame i, which is below. If ip is not in frame
  * i's function, code without hooks has run between them. Then an address in the function itself is
  * added first. */
-static void shadow_name_call(struct naming *naming, const struct shadow *shadow, uint32_t i,
+static void shadow_name_call(struct shadow_naming *naming, const struct shadow *shadow, uint32_t i,
                              uintptr_t ip)
 {
     uintptr_t function = shadow->frames[shadow_frame_of(shadow, i)].function;
@@ -493,7 +493,7 @@ static void shadow_hash_frames(struct shadow *shadow)
         shadow->hashed = 0; /* the interrupted stack may be another one each time */
     }
     for (uint32_t i = shadow->hashed + 1; i <= count; i++) {
-        struct naming naming = {frames[i - 1].hash, 0, false};
+        struct shadow_naming naming = {frames[i - 1].hash, 0, false};
         uintptr_t flags = frames[i - 1].sp & SHADOW_UNTOLD;
         if (!(frames[i].sp & SHADOW_INLINED)) {
             shadow_name_call(&naming, shadow, i - 1, frames[i].site);
@@ -532,7 +532,7 @@ static void shadow_hash_all(struct shadow *shadow)
 /* The node of the path that ends in frame i's site. Makes the nodes that do not exist yet. */
 static uint32_t shadow_node_of(struct shadow *shadow, uint32_t i)
 {
-    struct naming naming = {0, 0, true};
+    struct shadow_naming naming = {0, 0, true};
     uint32_t known = i;
     while (known && !(naming.node = paths_find(shadow->frames[known].hash))) {
         known--;
@@ -541,8 +541,8 @@ static uint32_t shadow_node_of(struct shadow *shadow, uint32_t i)
     if (!known && naming.hash && !(naming.node = paths_find(naming.hash))) {
         struct shadow *below = shadow->below;
         uintptr_t function = below->frames[shadow_frame_of(below, below->count)].function;
-        naming = (struct naming){below->frames[below->count].hash,
-                                 shadow_node_of(below, below->count), true};
+        naming = (struct shadow_naming){below->frames[below->count].hash,
+                                        shadow_node_of(below, below->count), true};
         shadow_name_address(&naming, function + 1);
     }
     while (known++ < i) {
@@ -557,12 +557,13 @@ static uint32_t shadow_node_of(struct shadow *shadow, uint32_t i)
  * called. */
 static uint32_t shadow_name_leaf(struct shadow *shadow, uint32_t count, uintptr_t ip)
 {
-    struct naming naming = {shadow->frames[count].hash, 0, false};
+    struct shadow_naming naming = {shadow->frames[count].hash, 0, false};
     uint32_t node;
     shadow_name_call(&naming, shadow, count, ip);
     node = paths_find(naming.hash);
     if (unlikely(!node)) {
-        naming = (struct naming){shadow->frames[count].hash, shadow_node_of(shadow, count), true};
+        naming =
+            (struct shadow_naming){shadow->frames[count].hash, shadow_node_of(shadow, count), true};
         shadow_name_call(&naming, shadow, count, ip);
         node = naming.node;
     }
@@ -582,7 +583,7 @@ static uint32_t shadow_call_addresses(const struct shadow *shadow, uint32_t i, u
  * are left out. */
 static uint32_t shadow_name_innermost(struct shadow *shadow, uintptr_t ip)
 {
-    struct naming naming = {path_hash(0, WIRE_MARK_MAX_DEPTH), 0, true};
+    struct shadow_naming naming = {path_hash(0, WIRE_MARK_MAX_DEPTH), 0, true};
     uint32_t count = shadow->count, i = count, room = shadows.max_depth;
     uint32_t wanted = shadow_call_addresses(shadow, count, ip);
     while (i && wanted <= room) {
@@ -649,7 +650,7 @@ uint32_t shadow_deepest_node(struct shadow *shadow)
 
 uint32_t shadow_function_node(uintptr_t function)
 {
-    struct naming naming = {0, 0, true};
+    struct shadow_naming naming = {0, 0, true};
     shadow_name_address(&naming, function + 1);
     return naming.node;
 }

@@ -239,7 +239,7 @@ unwind_note_caller(struct unwind_memory *memory, const struct unwind_start *star
 {
     uint32_t node = unwind_capture(memory, start);
     if (memory && node) {
-        struct caller *caller = memory_caller(memory, start->ip);
+        struct capture_caller *caller = memory_caller(memory, start->ip);
         caller->ip = 0; /* so that a longjmp out of a signal handler leaves no wrong pair */
         atomic_signal_fence(memory_order_seq_cst);
         caller->node = node;
@@ -254,7 +254,7 @@ uint32_t unwind_capture_caller(struct unwind_memory *memory, const struct unwind
     uint32_t generation = atomic_load_explicit(&unwind.generation, memory_order_acquire);
     /* If sp is beyond the proven part of the stack, a capture proves that part. */
     if (unwind_is_valid(memory, generation) && stack_covers(&memory->stack, start->sp)) {
-        const struct caller *caller = memory_caller(memory, start->ip);
+        const struct capture_caller *caller = memory_caller(memory, start->ip);
         if (likely(caller->ip == ~start->ip)) {
             return (uint32_t)caller->node;
         }

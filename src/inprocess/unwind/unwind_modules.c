@@ -41,14 +41,14 @@ static bool module_find_by_loader(uintptr_t pc, struct cfi_module *module)
 #define HAVE_FIND_OBJECT false
 #endif
 
-struct search {
+struct unwind_modules_search {
     uintptr_t pc;
     struct cfi_module *module;
 };
 
 static int module_look_at(struct dl_phdr_info *info, size_t bytes, void *context)
 {
-    struct search *search = context;
+    struct unwind_modules_search *search = context;
     uintptr_t lo = UINTPTR_MAX, hi = 0, header = 0;
     bool holds = false;
     (void)bytes;
@@ -72,7 +72,7 @@ static int module_look_at(struct dl_phdr_info *info, size_t bytes, void *context
 }
 
 /* Looks in the main program, by its headers from the kernel. Takes no lock. */
-static bool module_find_main(struct search *search)
+static bool module_find_main(struct unwind_modules_search *search)
 {
     struct dl_phdr_info program = {.dlpi_phdr = (const ElfW(Phdr) *)getauxval(AT_PHDR),
                                    .dlpi_phnum = (ElfW(Half))getauxval(AT_PHNUM)};
@@ -94,7 +94,7 @@ static bool module_holds_its_header(const struct cfi_module *module)
  * used. */
 static bool module_find(uintptr_t pc, struct cfi_module *module)
 {
-    struct search search = {pc, module};
+    struct unwind_modules_search search = {pc, module};
     if (HAVE_FIND_OBJECT && !modules_find_without_loader) {
         if (!module_find_by_loader(pc, module)) {
             return false;

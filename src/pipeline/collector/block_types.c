@@ -21,7 +21,7 @@ struct known_table {
     uint32_t class;
 };
 
-struct finding {
+struct block_types_finding {
     const struct block_types_memory *memory;
     struct block_types *types;
     struct known_table *tables;
@@ -32,8 +32,8 @@ struct finding {
 };
 
 /* False: no memory. */
-static bool block_types_make_room(struct finding *finding, void *array, size_t *room, size_t count,
-                                  size_t bytes)
+static bool block_types_make_room(struct block_types_finding *finding, void *array, size_t *room,
+                                  size_t count, size_t bytes)
 {
     bool has_room = array_make_room(array, room, count, bytes);
     finding->no_memory |= !has_room;
@@ -43,7 +43,8 @@ static bool block_types_make_room(struct finding *finding, void *array, size_t *
 /* ---- Reading --------------------------------------------------------------------------------- */
 
 /* The first words of neighbouring blocks mostly point into the same mapping. */
-static const struct smaps_mapping *block_types_mapping(struct finding *finding, uint64_t address)
+static const struct smaps_mapping *block_types_mapping(struct block_types_finding *finding,
+                                                       uint64_t address)
 {
     const struct smaps_mapping *last = finding->last;
     if (!last || address < last->start || address >= last->end)
@@ -53,21 +54,22 @@ static const struct smaps_mapping *block_types_mapping(struct finding *finding, 
     return last;
 }
 
-static bool block_types_is_in_file(struct finding *finding, uint64_t address, bool as_code)
+static bool block_types_is_in_file(struct block_types_finding *finding, uint64_t address,
+                                   bool as_code)
 {
     const struct smaps_mapping *mapping = block_types_mapping(finding, address);
     return mapping && mapping->path[0] == '/' && (!as_code || mapping->executable);
 }
 
-static bool block_types_read_words(struct finding *finding, uint64_t address, uint64_t *words,
-                                   size_t count)
+static bool block_types_read_words(struct block_types_finding *finding, uint64_t address,
+                                   uint64_t *words, size_t count)
 {
     const struct block_types_memory *memory = finding->memory;
     return address % WORD == 0 && block_types_is_in_file(finding, address, false) &&
            memory->read(memory->context, address, words, count * WORD) == count * WORD;
 }
 
-static bool block_types_points_to_code(struct finding *finding, uint64_t address)
+static bool block_types_points_to_code(struct block_types_finding *finding, uint64_t address)
 {
     uint64_t function;
     return block_types_read_words(finding, address, &function, 1) &&
@@ -100,7 +102,7 @@ static char *block_types_demangle(const char *name)
     return readable;
 }
 
-static char *block_types_read_name(struct finding *finding, uint64_t address)
+static char *block_types_read_name(struct block_types_finding *finding, uint64_t address)
 {
     const struct block_types_memory *memory = finding->memory;
     char name[NAME_BYTES];
@@ -113,7 +115,7 @@ static char *block_types_read_name(struct finding *finding, uint64_t address)
 }
 
 /* The name of the class whose table of virtual functions this is, malloc'd; NULL: it is none. */
-static char *block_types_follow(struct finding *finding, uint64_t table)
+static char *block_types_follow(struct block_types_finding *finding, uint64_t table)
 {
     enum { TOP, TYPE, FUNCTION, TABLE_WORDS };
     enum { KIND, NAME, INFO_WORDS };
@@ -129,7 +131,7 @@ static char *block_types_follow(struct finding *finding, uint64_t table)
 /* ---- Classes --------------------------------------------------------------------------------- */
 
 /* Several modules can have one class. Takes the name. */
-static uint32_t block_types_number(struct finding *finding, char *name)
+static uint32_t block_types_number(struct block_types_finding *finding, char *name)
 {
     struct block_types *types = finding->types;
     for (size_t i = 0; i < types->name_count; i++)
@@ -146,7 +148,7 @@ static uint32_t block_types_number(struct finding *finding, char *name)
     return (uint32_t)types->name_count;
 }
 
-static uint32_t block_types_class(struct finding *finding, uint64_t word)
+static uint32_t block_types_class(struct block_types_finding *finding, uint64_t word)
 {
     uint32_t number;
     if (word % WORD || !block_types_is_in_file(finding, word, false))
@@ -168,8 +170,8 @@ static uint32_t block_types_class(struct finding *finding, uint64_t word)
 
 /* ---- Rows ------------------------------------------------------------------------------------ */
 
-static struct profile_block_type *block_types_row(struct finding *finding, uint32_t path,
-                                                  uint32_t class)
+static struct profile_block_type *block_types_row(struct block_types_finding *finding,
+                                                  uint32_t path, uint32_t class)
 {
     struct block_types *types = finding->types;
     uint64_t key = (uint64_t)path << 32 | class;
@@ -197,7 +199,7 @@ static int block_types_compare(const void *left, const void *right)
 }
 
 /* A name of python_objects.h, which has one pointer. */
-static uint32_t block_types_python_class(struct finding *finding, const char *name)
+static uint32_t block_types_python_class(struct block_types_finding *finding, const char *name)
 {
     uint64_t key = hash_u64((uintptr_t)name);
     uint32_t class;
@@ -217,7 +219,7 @@ int block_types_find(struct block_types *types, const struct live_list *blocks,
                      const uint64_t *first_words, const struct python_objects *python,
                      const struct block_types_memory *memory)
 {
-    struct finding finding = {.memory = memory, .types = types};
+    struct block_types_finding finding = {.memory = memory, .types = types};
     *types = (struct block_types){0};
     for (size_t i = 0; i < blocks->count && !finding.no_memory; i++) {
         uint32_t class = first_words[i] ? block_types_class(&finding, first_words[i]) : NO_CLASS;

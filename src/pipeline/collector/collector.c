@@ -46,7 +46,7 @@
 #include "symbols/unpack_limit.h"
 #include "wire/wire.h"
 
-struct member {
+struct collector_member {
     struct process_image *image;
     int pidfd;   /* -1: none could be had (it said hello, ended and was waited for before we came to
                   it; or descriptors are short): asked by kill() now and then */
@@ -57,7 +57,7 @@ struct member {
 
 /* A process that has connected and not yet sent its hello. On a busy machine seconds may pass
  * between the two. */
-struct caller {
+struct collector_caller {
     int fd;
     uid_t uid;
     uint64_t since_ns;
@@ -77,9 +77,9 @@ struct collector {
     char name[108];
     char session[96];
     int socket;
-    struct member *members;
+    struct collector_member *members;
     size_t member_count, member_room, poll_room;
-    struct caller callers[CALLERS];
+    struct collector_caller callers[CALLERS];
     size_t caller_count;
     struct expected_ranks expected;
     struct process_image_result *results;
@@ -368,7 +368,7 @@ const struct process_image_result *collector_result(const struct collector *coll
 
 /* ---- Processes come ---- */
 
-static struct member *collector_member_add(struct collector *collector)
+static struct collector_member *collector_member_add(struct collector *collector)
 {
     if (!array_make_bare_room(&collector->members, &collector->member_room, collector->member_count,
                               sizeof *collector->members) ||
@@ -379,7 +379,7 @@ static struct member *collector_member_add(struct collector *collector)
     return &collector->members[collector->member_count++];
 }
 
-static struct member *collector_member_of(struct collector *collector, pid_t pid)
+static struct collector_member *collector_member_of(struct collector *collector, pid_t pid)
 {
     for (size_t i = 0; i < collector->member_count; i++)
         if (process_image_pid(collector->members[i].image) == pid && !collector->members[i].ending)
@@ -387,7 +387,7 @@ static struct member *collector_member_of(struct collector *collector, pid_t pid
     return NULL;
 }
 
-static void collector_member_close_pidfd(struct member *member)
+static void collector_member_close_pidfd(struct collector_member *member)
 {
     if (member->pidfd < 0)
         return;
@@ -396,7 +396,8 @@ static void collector_member_close_pidfd(struct member *member)
     member->pidfd = -1;
 }
 
-static void collector_member_end(struct member *member, enum process_image_end how, int status)
+static void collector_member_end(struct collector_member *member, enum process_image_end how,
+                                 int status)
 {
     member->ending = true;
     collector_member_close_pidfd(member);
@@ -438,7 +439,8 @@ static bool collector_may_get_thread(struct collector *collector, bool any_launc
     return any_launched && now_ns - collector->stuck_since_ns < patience_ns;
 }
 
-static void collector_turn_away(struct collector *collector, struct member *member, int error)
+static void collector_turn_away(struct collector *collector, struct collector_member *member,
+                                int error)
 {
     process_image_refuse(member->image, error);
     collector->turned_away++;
@@ -453,7 +455,7 @@ static void collector_launch(struct collector *collector)
     for (size_t i = 0; i < collector->member_count; i++)
         launched += collector->members[i].launched;
     for (size_t i = 0; i < collector->member_count; i++) {
-        struct member *member = &collector->members[i];
+        struct collector_member *member = &collector->members[i];
         if (member->launched)
             continue;
         int error = launched < most ? process_image_launch(member->image) : EAGAIN;
@@ -471,7 +473,7 @@ static void collector_launch(struct collector *collector)
 static void collector_welcome(struct collector *collector, int fd, const struct ucred *peer,
                               const struct wire_hello *hello)
 {
-    struct member *before = collector_member_of(collector, peer->pid);
+    struct collector_member *before = collector_member_of(collector, peer->pid);
     if (!collector_is_wanted(collector, peer->pid, hello)) {
         close(fd); /* it runs on without us */
         quota_give(QUOTA_NEWCOMER);
@@ -495,10 +497,10 @@ static void collector_welcome(struct collector *collector, int fd, const struct 
         quota_release(1);
     if (before)
         collector_member_end(before, IMAGE_END_EXEC, 0);
-    struct member *member = image ? collector_member_add(collector) : NULL;
+    struct collector_member *member = image ? collector_member_add(collector) : NULL;
     if (!member)
         memory_exhausted();
-    *member = (struct member){.image = image, .pidfd = pidfd < 0 ? -1 : pidfd};
+    *member = (struct collector_member){.image = image, .pidfd = pidfd < 0 ? -1 : pidfd};
     collector->any = true;
     collector_launch(collector);
 }
@@ -512,7 +514,7 @@ static size_t collector_snapshot_members(struct collector *collector, pid_t pid,
 {
     size_t count = 0;
     for (size_t i = 0; i < collector->member_count; i++) {
-        struct member *member = &collector->members[i];
+        struct collector_member *member = &collector->members[i];
         if (member->ending || (pid && process_image_pid(member->image) != pid))
             continue;
         process_image_snapshot(member->image, why, wish,
@@ -642,7 +644,7 @@ static bool collector_accept_one(struct collector *collector)
     collector->deaf_since_ns = 0;
     bool known = getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0;
     collector->callers[collector->caller_count++] =
-        (struct caller){fd, known ? peer.uid : (uid_t)-1, now_monotonic_ns()};
+        (struct collector_caller){fd, known ? peer.uid : (uid_t)-1, now_monotonic_ns()};
     return true;
 }
 
@@ -670,7 +672,7 @@ static bool collector_may_join(const struct collector *collector, const struct u
 static void collector_hear_unfollowed(struct collector *collector, int fd,
                                       const struct wire_hello *hello)
 {
-    struct member *parent = collector_member_of(collector, (pid_t)hello->parent);
+    struct collector_member *parent = collector_member_of(collector, (pid_t)hello->parent);
     int difference = hello->unfollowed & WIRE_TAKEN_BACK ? -1 : 1;
     uint32_t kind = hello->unfollowed & ~WIRE_TAKEN_BACK;
     close(fd);
@@ -698,7 +700,7 @@ static void collector_hear_rank(struct collector *collector, int fd, const struc
 static void collector_hear_watch(struct collector *collector, int fd, const struct ucred *peer,
                                  int watch)
 {
-    struct member *member = collector_member_of(collector, peer->pid);
+    struct collector_member *member = collector_member_of(collector, peer->pid);
     close(fd);
     quota_give(QUOTA_NEWCOMER);
     if (watch >= 0 && member && collector->options.heat_ns && quota_keep(QUOTA_HEAT))
@@ -809,7 +811,7 @@ struct pidfd_end {
 #define PIDFD_END_ASK _IOWR(0xFF, 11, struct pidfd_end)
 enum { PIDFD_END_EXIT = 1 << 3 };
 
-static void collector_end_from_wait_status(struct member *member, int code)
+static void collector_end_from_wait_status(struct collector_member *member, int code)
 {
     if (code & 0x7f)
         collector_member_end(member, IMAGE_END_SIGNAL, code & 0x7f);
@@ -817,7 +819,7 @@ static void collector_end_from_wait_status(struct member *member, int code)
         collector_member_end(member, IMAGE_END_EXIT, code >> 8 & 0xff);
 }
 
-static void collector_member_gone(struct member *member)
+static void collector_member_gone(struct collector_member *member)
 {
     struct pidfd_end info = {.mask = PIDFD_END_EXIT};
     int code;
@@ -837,7 +839,7 @@ void collector_own_child(struct collector *collector, pid_t pid)
 void collector_tell_end(struct collector *collector, pid_t pid, enum process_image_end how,
                         int status)
 {
-    struct member *member = collector_member_of(collector, pid);
+    struct collector_member *member = collector_member_of(collector, pid);
     if (member)
         collector_member_end(member, how, status);
     /* Its hello may not have been heard yet. It is then watched like any other process. */
@@ -848,7 +850,7 @@ void collector_tell_end(struct collector *collector, pid_t pid, enum process_ima
 static void collector_reap(struct collector *collector, bool wait)
 {
     for (size_t i = 0; i < collector->member_count;) {
-        struct member *member = &collector->members[i];
+        struct collector_member *member = &collector->members[i];
         if (!member->ending && process_image_has_left(member->image))
             collector_member_end(member, IMAGE_END_DETACHED, 0);
         if (!(member->ending && (wait || process_image_is_done(member->image)))) {
@@ -940,7 +942,7 @@ static void collector_see_window(struct collector *collector)
 enum { SHORT_MS = 5, UNWATCHED_MS = 200, CALLER_MS = 1000 };
 
 static int collector_member_patience_ms(const struct collector *collector,
-                                        const struct member *member)
+                                        const struct collector_member *member)
 {
     if (!member->launched)
         return SHORT_MS;
@@ -978,7 +980,7 @@ static int collector_shortened(const struct collector *collector, int timeout_ms
 static void collector_see_unwatched(struct collector *collector)
 {
     for (size_t i = 0; i < collector->member_count; i++) {
-        struct member *member = &collector->members[i];
+        struct collector_member *member = &collector->members[i];
         pid_t pid = process_image_pid(member->image);
         if (!member->ending && member->pidfd < 0 && pid != collector->own_child &&
             kill(pid, 0) < 0 && errno == ESRCH)
@@ -996,7 +998,7 @@ static size_t collector_prepare_members(struct collector *collector, struct poll
                                         size_t count)
 {
     for (size_t i = 0; i < collector->member_count; i++) {
-        struct member *member = &collector->members[i];
+        struct collector_member *member = &collector->members[i];
         bool watch = member->pidfd >= 0 && !member->ending &&
                      process_image_pid(member->image) != collector->own_child;
         member->poll = watch ? count : 0;
@@ -1036,7 +1038,7 @@ static void collector_take_events(struct collector *collector, const struct poll
     if (polls[POLL_FINISHED].revents)
         collector_hear_finished(collector);
     for (size_t i = 0; i < collector->member_count; i++) {
-        struct member *member = &collector->members[i];
+        struct collector_member *member = &collector->members[i];
         if (member->poll && polls[member->poll].revents)
             collector_member_gone(member);
     }

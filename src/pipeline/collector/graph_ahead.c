@@ -16,7 +16,7 @@ enum {
     PIECE_BYTES = GRAPH_AHEAD_WORDS * sizeof(uint64_t),
 };
 
-struct ahead {
+struct graph_ahead {
     const struct graph_pieces *pieces;
     int memory_fd;
     char *rooms; /* ROOMS of PIECE_BYTES; piece i lies in i % ROOMS */
@@ -58,18 +58,18 @@ void graph_pieces_release(struct graph_pieces *pieces)
 
 /* ---- Reading --------------------------------------------------------------------------------- */
 
-static char *graph_ahead_room(const struct ahead *ahead, size_t piece)
+static char *graph_ahead_room(const struct graph_ahead *ahead, size_t piece)
 {
     return ahead->rooms + piece % ROOMS * PIECE_BYTES;
 }
 
-static bool graph_ahead_may_read(const struct ahead *ahead)
+static bool graph_ahead_may_read(const struct graph_ahead *ahead)
 {
     return ahead->next < ahead->pieces->count && ahead->next - ahead->done < ROOMS;
 }
 
 /* Under the lock, which is let go of meanwhile. */
-static void graph_ahead_read_next(struct ahead *ahead)
+static void graph_ahead_read_next(struct graph_ahead *ahead)
 {
     size_t number = ahead->next++;
     pthread_mutex_unlock(&ahead->lock);
@@ -84,7 +84,7 @@ static void graph_ahead_read_next(struct ahead *ahead)
 
 static void *graph_ahead_thread(void *context)
 {
-    struct ahead *ahead = context;
+    struct graph_ahead *ahead = context;
     pthread_mutex_lock(&ahead->lock);
     while (ahead->next < ahead->pieces->count)
         if (graph_ahead_may_read(ahead))
@@ -98,7 +98,7 @@ static void *graph_ahead_thread(void *context)
 /* ---- Looking --------------------------------------------------------------------------------- */
 
 /* Under the lock. */
-static int graph_ahead_see(struct ahead *ahead, graph_piece_visit *visit, void *context)
+static int graph_ahead_see(struct graph_ahead *ahead, graph_piece_visit *visit, void *context)
 {
     size_t number = ahead->done, got;
     while (!ahead->is_read[number % ROOMS])
@@ -119,7 +119,7 @@ static int graph_ahead_see(struct ahead *ahead, graph_piece_visit *visit, void *
     return error;
 }
 
-static size_t graph_ahead_begin_threads(struct ahead *ahead, pthread_t *threads)
+static size_t graph_ahead_begin_threads(struct graph_ahead *ahead, pthread_t *threads)
 {
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     size_t count = 0, wanted = cores > MOST_THREADS ? MOST_THREADS
@@ -136,10 +136,10 @@ int graph_pieces_visit(const struct graph_pieces *pieces, int memory_fd, graph_p
                        void *context)
 {
     pthread_t threads[MOST_THREADS];
-    struct ahead ahead = {.pieces = pieces,
-                          .memory_fd = memory_fd,
-                          .lock = PTHREAD_MUTEX_INITIALIZER,
-                          .changed = PTHREAD_COND_INITIALIZER};
+    struct graph_ahead ahead = {.pieces = pieces,
+                                .memory_fd = memory_fd,
+                                .lock = PTHREAD_MUTEX_INITIALIZER,
+                                .changed = PTHREAD_COND_INITIALIZER};
     int error = 0;
     ahead.rooms = malloc((size_t)ROOMS * PIECE_BYTES);
     if (!ahead.rooms)

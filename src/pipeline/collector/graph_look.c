@@ -35,7 +35,7 @@ struct area_judged {
     uint64_t root_start;
 };
 
-struct sweep {
+struct graph_look_sweep {
     const struct graph_look_asked *asked;
     struct graph *graph; /* in `own`, or in what is kept */
     struct graph own;
@@ -61,7 +61,8 @@ struct sweep {
 
 /* How many bytes could be read. /proc/PID/mem takes no page from those that a fork shares
  * (doc/decisions/0180). */
-static size_t graph_look_read(const struct sweep *sweep, uint64_t address, void *to, size_t bytes)
+static size_t graph_look_read(const struct graph_look_sweep *sweep, uint64_t address, void *to,
+                              size_t bytes)
 {
     ssize_t got = pread(sweep->memory_fd, to, bytes, (off_t)address);
     return got > 0 ? (size_t)got : 0;
@@ -69,7 +70,7 @@ static size_t graph_look_read(const struct sweep *sweep, uint64_t address, void 
 
 static bool graph_look_read_words(void *context, uint64_t address, uint64_t *words, size_t count)
 {
-    const struct sweep *sweep = context;
+    const struct graph_look_sweep *sweep = context;
     size_t bytes = count * WORD;
     return graph_copy_read(&sweep->copy, address, words, bytes) == bytes ||
            graph_look_read(sweep, address, words, bytes) == bytes;
@@ -78,7 +79,7 @@ static bool graph_look_read_words(void *context, uint64_t address, uint64_t *wor
 /* Tables of virtual functions lie in modules, and point to code. */
 static bool graph_look_is_vtable(void *context, uint64_t address)
 {
-    const struct sweep *sweep = context;
+    const struct graph_look_sweep *sweep = context;
     const struct smaps *smaps = sweep->asked->smaps;
     const struct smaps_mapping *mapping = address % WORD ? NULL : smaps_find(smaps, address);
     uint64_t words[VTABLE_WORDS];
@@ -95,7 +96,7 @@ static bool graph_look_is_vtable(void *context, uint64_t address)
 
 static bool graph_look_is_code(void *context, uint64_t address)
 {
-    const struct sweep *sweep = context;
+    const struct graph_look_sweep *sweep = context;
     const struct smaps_mapping *code = smaps_find(sweep->asked->smaps, address);
     return code && code->executable;
 }
@@ -116,7 +117,7 @@ static bool graph_look_stands(const struct graph_look_asked *asked)
 
 /* ---- Roots ----------------------------------------------------------------------------------- */
 
-static bool graph_look_is_root(const struct sweep *sweep, const struct area *area)
+static bool graph_look_is_root(const struct graph_look_sweep *sweep, const struct area *area)
 {
     const struct smaps_mapping *mapping = &sweep->asked->smaps->mappings[area->mapping];
     return mapping->writable && (!area_is_allocators(area) || sweep->has_unknown) &&
@@ -124,7 +125,8 @@ static bool graph_look_is_root(const struct sweep *sweep, const struct area *are
 }
 
 /* The address above the first frame of a thread that has ended; `start` if it is not found. */
-static uint64_t graph_look_first_frame(const struct sweep *sweep, uint64_t start, uint64_t pointer)
+static uint64_t graph_look_first_frame(const struct graph_look_sweep *sweep, uint64_t start,
+                                       uint64_t pointer)
 {
     enum { WORDS = 1024, MOST = 64 };
     uint64_t words[WORDS];
@@ -142,7 +144,7 @@ static uint64_t graph_look_first_frame(const struct sweep *sweep, uint64_t start
 
 /* Where the roots of an area begin. Memory below a stack pointer and the frames of a thread that
  * has ended hold nothing. */
-static uint64_t graph_look_root_start(const struct sweep *sweep, const struct area *area)
+static uint64_t graph_look_root_start(const struct graph_look_sweep *sweep, const struct area *area)
 {
     uint64_t lowest = area->owner == AREA_STACK || area->owner == AREA_MMAP
                           ? graph_threads_lowest_in(&sweep->threads, area->start, area->end)
@@ -180,7 +182,7 @@ static bool graph_look_is_of(const struct graph_look_asked *asked, const struct 
 
 /* GLib's table of fundamental types points behind the head of each type's block. Such words are set
  * to the block's beginning. */
-static void graph_look_settle_types(struct sweep *sweep, uint64_t *words, size_t count)
+static void graph_look_settle_types(struct graph_look_sweep *sweep, uint64_t *words, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         uint32_t block = graph_find(sweep->graph, words[i]);
@@ -189,7 +191,7 @@ static void graph_look_settle_types(struct sweep *sweep, uint64_t *words, size_t
     }
 }
 
-static void graph_look_forget_arena(struct sweep *sweep, uint64_t *words, size_t count)
+static void graph_look_forget_arena(struct graph_look_sweep *sweep, uint64_t *words, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         uint32_t block = graph_find(sweep->graph, words[i]);
@@ -200,7 +202,8 @@ static void graph_look_forget_arena(struct sweep *sweep, uint64_t *words, size_t
 
 /* glibc's loader keeps the address at which /etc/ld.so.cache was mapped. The program may have
  * mapped other memory there since, so such words are no pointers. */
-static void graph_look_forget_ranges(const struct sweep *sweep, uint64_t *words, size_t count)
+static void graph_look_forget_ranges(const struct graph_look_sweep *sweep, uint64_t *words,
+                                     size_t count)
 {
     const struct graph *graph = sweep->graph;
     for (size_t i = 0; i < count; i++)
@@ -208,7 +211,7 @@ static void graph_look_forget_ranges(const struct sweep *sweep, uint64_t *words,
             words[i] = 0;
 }
 
-static void graph_look_add_registers(struct sweep *sweep)
+static void graph_look_add_registers(struct graph_look_sweep *sweep)
 {
     for (size_t i = 0; i < sweep->threads.count; i++) {
         const struct tracee *tracee = &sweep->threads.list[i].tracee;
@@ -221,7 +224,7 @@ static void graph_look_add_registers(struct sweep *sweep)
 }
 
 /* Adds what only the kernel points to. It is left out where the kernel does not show it. */
-static int graph_look_add_kernel(struct sweep *sweep)
+static int graph_look_add_kernel(struct graph_look_sweep *sweep)
 {
     const struct graph_look_asked *asked = sweep->asked;
     struct kernel_pointers pointers = KERNEL_POINTERS_INIT;
@@ -237,8 +240,8 @@ static int graph_look_add_kernel(struct sweep *sweep)
 /* ---- The sweep ------------------------------------------------------------------------------- */
 
 /* The words that lie whole in [from, to), of a piece that begins at `start`. */
-static uint64_t *graph_look_words(const struct sweep *sweep, uint64_t start, uint64_t from,
-                                  uint64_t to, size_t *count)
+static uint64_t *graph_look_words(const struct graph_look_sweep *sweep, uint64_t start,
+                                  uint64_t from, uint64_t to, size_t *count)
 {
     from = (from + WORD - 1) & ~(uint64_t)(WORD - 1);
     to &= ~(uint64_t)(WORD - 1);
@@ -246,7 +249,8 @@ static uint64_t *graph_look_words(const struct sweep *sweep, uint64_t start, uin
     return sweep->words + (from - start) / WORD;
 }
 
-static const struct area_judged *graph_look_judge(struct sweep *sweep, const struct area *area)
+static const struct area_judged *graph_look_judge(struct graph_look_sweep *sweep,
+                                                  const struct area *area)
 {
     if (sweep->judged.area != area)
         sweep->judged = (struct area_judged){
@@ -260,8 +264,8 @@ static const struct area_judged *graph_look_judge(struct sweep *sweep, const str
     return &sweep->judged;
 }
 
-static void graph_look_add_between(struct sweep *sweep, const struct area *area, uint64_t start,
-                                   uint64_t from, uint64_t to)
+static void graph_look_add_between(struct graph_look_sweep *sweep, const struct area *area,
+                                   uint64_t start, uint64_t from, uint64_t to)
 {
     size_t count;
     const struct area_judged *judged = graph_look_judge(sweep, area);
@@ -286,7 +290,7 @@ static void graph_look_add_between(struct sweep *sweep, const struct area *area,
 
 /* The garbage collector's list of all objects does not tell which object holds another. Returns
  * which words of the head hold nothing. */
-static uint32_t graph_look_add_head(struct sweep *sweep, uint64_t *words, size_t count)
+static uint32_t graph_look_add_head(struct graph_look_sweep *sweep, uint64_t *words, size_t count)
 {
     sweep->first_words[sweep->block] = words[0];
     if (!sweep->python)
@@ -300,8 +304,8 @@ static uint32_t graph_look_add_head(struct sweep *sweep, uint64_t *words, size_t
 }
 
 /* Bit i of `borrowed` is set if words[i] holds nothing. */
-static void graph_look_add_words(struct sweep *sweep, const uint64_t *words, size_t count,
-                                 uint32_t borrowed)
+static void graph_look_add_words(struct graph_look_sweep *sweep, const uint64_t *words,
+                                 size_t count, uint32_t borrowed)
 {
     uint32_t block = (uint32_t)sweep->block;
     size_t next = 0;
@@ -314,7 +318,8 @@ static void graph_look_add_words(struct sweep *sweep, const uint64_t *words, siz
     graph_add_words(sweep->graph, block, words + next, count - next);
 }
 
-static void graph_look_add_block(struct sweep *sweep, uint64_t start, uint64_t from, uint64_t to)
+static void graph_look_add_block(struct graph_look_sweep *sweep, uint64_t start, uint64_t from,
+                                 uint64_t to)
 {
     size_t count;
     uint32_t borrowed = 0;
@@ -328,8 +333,8 @@ static void graph_look_add_block(struct sweep *sweep, uint64_t start, uint64_t f
 }
 
 /* A piece of an area has been read. */
-static void graph_look_add_piece(struct sweep *sweep, const struct area *area, uint64_t start,
-                                 uint64_t end)
+static void graph_look_add_piece(struct graph_look_sweep *sweep, const struct area *area,
+                                 uint64_t start, uint64_t end)
 {
     const struct live_list *list = sweep->asked->blocks;
     uint64_t at = start;
@@ -352,7 +357,7 @@ static void graph_look_add_piece(struct sweep *sweep, const struct area *area, u
 
 /* Reads what could not be read ahead: pages that are gone by now or that cannot be read are
  * skipped. */
-static int graph_look_read_rest(struct sweep *sweep, uint64_t at, uint64_t end)
+static int graph_look_read_rest(struct graph_look_sweep *sweep, uint64_t at, uint64_t end)
 {
     for (uint64_t got; at < end; at += got) {
         errno = 0; /* the end of the memory is no error */
@@ -370,7 +375,7 @@ static int graph_look_read_rest(struct sweep *sweep, uint64_t at, uint64_t end)
 static int graph_look_visit(const struct graph_piece *piece, uint64_t *words, size_t got,
                             void *context)
 {
-    struct sweep *sweep = context;
+    struct graph_look_sweep *sweep = context;
     const struct areas *areas = sweep->asked->areas;
     uint64_t end = piece->start + got, *room = sweep->words;
     while (sweep->area < areas->count && areas->list[sweep->area].end <= piece->start)
@@ -385,7 +390,7 @@ static int graph_look_visit(const struct graph_piece *piece, uint64_t *words, si
     return sweep->graph->no_memory ? -ENOMEM : error;
 }
 
-static int graph_look_find_ranges(struct sweep *sweep)
+static int graph_look_find_ranges(struct graph_look_sweep *sweep)
 {
     const struct graph_look_asked *asked = sweep->asked;
     sweep->ranges = calloc(asked->areas->count + 1, sizeof *sweep->ranges);
@@ -400,7 +405,7 @@ static int graph_look_find_ranges(struct sweep *sweep)
 }
 
 /* A run of the copy lies in one area. */
-static int graph_look_sweep_copy(struct sweep *sweep)
+static int graph_look_sweep_copy(struct graph_look_sweep *sweep)
 {
     const struct areas *areas = sweep->asked->areas;
     uint64_t *buffer = sweep->words;
@@ -419,7 +424,7 @@ static int graph_look_sweep_copy(struct sweep *sweep)
 
 static int graph_look_visit_late(const struct page_table_run *run, void *context)
 {
-    struct sweep *sweep = context;
+    struct graph_look_sweep *sweep = context;
     if ((run->state != PAGES_RESIDENT && run->state != PAGES_SWAPPED) || run->zero)
         return 0;
     for (uint64_t at = run->start, got; at < run->end; at += got) {
@@ -434,7 +439,7 @@ static int graph_look_visit_late(const struct page_table_run *run, void *context
 
 /* A program that ran on may have mapped memory that is in no area. No known block lies there, but
  * pointers may. */
-static int graph_look_add_late(struct sweep *sweep)
+static int graph_look_add_late(struct graph_look_sweep *sweep)
 {
     struct page_table_range *ranges;
     size_t count;
@@ -447,14 +452,14 @@ static int graph_look_add_late(struct sweep *sweep)
 
 static void graph_look_see_news(void *context, uint64_t address)
 {
-    struct sweep *sweep = context;
+    struct graph_look_sweep *sweep = context;
     graph_add_roots(sweep->graph, 0, &address, 1);
 }
 
 /* A block that a thread has freed since the list was made is not lost, and a block that it has
  * allocated since may hold pointers. If nothing was recorded since, the list is exact, also if the
  * thread has ended by now. */
-static int graph_look_add_news(struct sweep *sweep)
+static int graph_look_add_news(struct graph_look_sweep *sweep)
 {
     const struct graph_look_asked *asked = sweep->asked;
     bool have_come = graph_news_see(asked->view, graph_look_see_news, sweep);
@@ -462,7 +467,7 @@ static int graph_look_add_news(struct sweep *sweep)
     return have_come || !graph_look_stands(asked) ? graph_look_add_late(sweep) : 0;
 }
 
-static int graph_look_sweep_program(struct sweep *sweep)
+static int graph_look_sweep_program(struct graph_look_sweep *sweep)
 {
     struct graph_pieces pieces = {0};
     int error = graph_pieces_find(&pieces, sweep->asked->pages, sweep->ranges, sweep->range_count);
@@ -473,7 +478,7 @@ static int graph_look_sweep_program(struct sweep *sweep)
 }
 
 /* The program runs on as soon as its memory is copied, if there is room for that. */
-static int graph_look_sweep(struct sweep *sweep)
+static int graph_look_sweep(struct graph_look_sweep *sweep)
 {
     const struct graph_look_asked *asked = sweep->asked;
     bool is_copied = graph_copy_take(&sweep->copy, asked->pages, sweep->ranges, sweep->range_count,
@@ -560,7 +565,7 @@ static void graph_look_drop_empty(struct graph_look *out, size_t count)
             out->islands[out->island_count++] = out->islands[i];
 }
 
-static int graph_look_solve(struct sweep *sweep, struct graph_look *out)
+static int graph_look_solve(struct graph_look_sweep *sweep, struct graph_look *out)
 {
     struct graph_reach reach;
     int error = graph_reach(sweep->graph, &reach);
@@ -603,7 +608,7 @@ static size_t graph_look_read_for_types(const void *context, uint64_t address, v
     return graph_look_read(context, address, to, bytes);
 }
 
-static int graph_look_list_blocks(struct sweep *sweep)
+static int graph_look_list_blocks(struct graph_look_sweep *sweep)
 {
     const struct live_list *list = sweep->asked->blocks;
     sweep->words = malloc(PIECE_WORDS * WORD);
@@ -620,7 +625,7 @@ static int graph_look_list_blocks(struct sweep *sweep)
     return 0;
 }
 
-static int graph_look_begin(struct sweep *sweep)
+static int graph_look_begin(struct graph_look_sweep *sweep)
 {
     bool has_glib = graph_look_has(sweep->asked->smaps, "/libgobject-2.0.so");
     struct graph_memory memory = {graph_look_read_words, graph_look_is_vtable,
@@ -647,7 +652,7 @@ static int graph_look_begin(struct sweep *sweep)
     return error;
 }
 
-static void graph_look_end(struct sweep *sweep)
+static void graph_look_end(struct graph_look_sweep *sweep)
 {
     if (sweep->held.held && sweep->held.held->blocks)
         sweep->blocks = NULL; /* they went with the graph */
@@ -664,7 +669,7 @@ static void graph_look_end(struct sweep *sweep)
 }
 
 /* The first words are not needed afterwards, so they are freed. */
-static int graph_look_find_types(struct sweep *sweep, struct graph_look *out)
+static int graph_look_find_types(struct graph_look_sweep *sweep, struct graph_look *out)
 {
     if (sweep->python)
         python_objects_settle(sweep->python);
@@ -675,7 +680,7 @@ static int graph_look_find_types(struct sweep *sweep, struct graph_look *out)
     return error;
 }
 
-static int graph_look_find_fills(const struct sweep *sweep, struct graph_look *out)
+static int graph_look_find_fills(const struct graph_look_sweep *sweep, struct graph_look *out)
 {
     graph_fill_settle(sweep->graph);
     int error =
@@ -686,7 +691,7 @@ static int graph_look_find_fills(const struct sweep *sweep, struct graph_look *o
 
 static int graph_look_run(const struct graph_look_asked *asked, struct graph_look *out)
 {
-    struct sweep sweep = {
+    struct graph_look_sweep sweep = {
         .asked = asked, .threads = GRAPH_THREADS_INIT, .memory_fd = -1, .is_graph = true};
     sweep.graph = &sweep.own;
     int error = graph_look_begin(&sweep);
@@ -729,7 +734,8 @@ static int graph_look_run(const struct graph_look_asked *asked, struct graph_loo
 
 int graph_look_take_types(const struct graph_look_asked *asked, struct block_types *types)
 {
-    struct sweep sweep = {.asked = asked, .threads = GRAPH_THREADS_INIT, .memory_fd = -1};
+    struct graph_look_sweep sweep = {
+        .asked = asked, .threads = GRAPH_THREADS_INIT, .memory_fd = -1};
     sweep.graph = &sweep.own; /* with nothing in it */
     struct graph_look found = {0};
     int error = graph_look_begin(&sweep);

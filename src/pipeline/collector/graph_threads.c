@@ -11,7 +11,7 @@
 /* Below the stack pointer (System V ABI, AMD64, 3.2.2); AArch64 has none. */
 enum { RED_ZONE_BYTES = 128, PASSES = 100 };
 
-struct gathering {
+struct graph_threads_gathering {
     struct graph_threads *threads;
     pid_t pid;
     bool has_new;
@@ -27,7 +27,7 @@ static bool graph_threads_has(const struct graph_threads *threads, pid_t tid)
 
 static int graph_threads_add(pid_t tid, void *context)
 {
-    struct gathering *gathering = context;
+    struct graph_threads_gathering *gathering = context;
     struct graph_threads *threads = gathering->threads;
     if (graph_threads_has(threads, tid))
         return 0;
@@ -71,7 +71,7 @@ static void graph_threads_lift(struct graph_threads *threads, uint64_t exit_stac
 
 int graph_threads_stop(struct graph_threads *threads, pid_t pid, uint64_t exit_stack)
 {
-    struct gathering gathering = {threads, pid, true};
+    struct graph_threads_gathering gathering = {threads, pid, true};
     int error = 0;
     for (int pass = 0; gathering.has_new && !error && pass < PASSES; pass++) {
         size_t before = threads->count;

@@ -25,7 +25,7 @@ enum { SECOND_MS = 1000, TEN_SECONDS_MS = 10 * SECOND_MS };
 
 /* Milliseconds since the beginning, + 1; 0: not found written yet. */
 enum { LAST_STAMPS = 3 };
-struct chunk {
+struct heat_chunk {
     uint64_t number;
     uint32_t first[CHUNK_PAGES];             /* ever */
     uint32_t since[CHUNK_PAGES];             /* since the birth of a block */
@@ -38,7 +38,7 @@ struct scan {
 
 /* One request to the kernel. The program writes meanwhile, and the moment within the request at
  * which a page was looked at is not known. */
-struct step {
+struct heat_step {
     uint32_t from_ms, until_ms; /* until: the stamps of its pages */
 };
 
@@ -58,13 +58,13 @@ struct heat {
     pthread_cond_t woken;
     bool stops, gone;
     bool blind; /* the last scan failed: what was written since the one before is not known */
-    struct chunk **chunks;                      /* by number, rising */
+    struct heat_chunk **chunks;                 /* by number, rising */
     size_t chunk_count, chunk_room, last_chunk; /* last: found by the last search */
     struct write_watch_region *regions;
     struct ranges watched, seen; /* of the last pass over the mappings, and of this one */
     struct scan *scans;          /* rising */
     size_t scan_count, scan_room;
-    struct step *steps; /* those that found pages and ended in a later millisecond than they
+    struct heat_step *steps; /* those that found pages and ended in a later millisecond than they
                            began; rising */
     size_t step_count, step_room;
     struct heat_write known_write;
@@ -91,21 +91,21 @@ static size_t heat_first_chunk(struct heat *heat, uint64_t number)
     return heat->last_chunk = first;
 }
 
-static struct chunk *heat_find_chunk(struct heat *heat, uint64_t number)
+static struct heat_chunk *heat_find_chunk(struct heat *heat, uint64_t number)
 {
     size_t at = heat_first_chunk(heat, number);
     return at < heat->chunk_count && heat->chunks[at]->number == number ? heat->chunks[at] : NULL;
 }
 
 /* NULL: no memory. */
-static struct chunk *heat_chunk(struct heat *heat, uint64_t number)
+static struct heat_chunk *heat_chunk(struct heat *heat, uint64_t number)
 {
     size_t at = heat_first_chunk(heat, number);
     if (at < heat->chunk_count && heat->chunks[at]->number == number)
         return heat->chunks[at];
     if (!array_make_room(&heat->chunks, &heat->chunk_room, heat->chunk_count, sizeof *heat->chunks))
         return NULL;
-    struct chunk *chunk = calloc(1, sizeof *chunk);
+    struct heat_chunk *chunk = calloc(1, sizeof *chunk);
     if (!chunk)
         return NULL;
     chunk->number = number;
@@ -131,7 +131,7 @@ static size_t heat_place(const struct heat *heat, uint64_t address)
 static void heat_stamp(struct heat *heat, uint64_t start, uint64_t end, uint32_t now_ms)
 {
     for (uint64_t page = start; page < end; page += heat->page_bytes) {
-        struct chunk *chunk = heat_chunk(heat, page >> CHUNK_LOG2);
+        struct heat_chunk *chunk = heat_chunk(heat, page >> CHUNK_LOG2);
         size_t at = heat_place(heat, page);
         if (!chunk)
             return;
@@ -147,7 +147,7 @@ static void heat_stamp(struct heat *heat, uint64_t start, uint64_t end, uint32_t
 
 unsigned heat_of(struct heat *heat, uint64_t address)
 {
-    const struct chunk *chunk = heat_find_chunk(heat, address >> CHUNK_LOG2);
+    const struct heat_chunk *chunk = heat_find_chunk(heat, address >> CHUNK_LOG2);
     size_t at = heat_place(heat, address);
     if (heat->blind || !chunk || !chunk->last[0][at])
         return 0;
@@ -169,12 +169,12 @@ static bool heat_register(const struct heat *heat, uint64_t start, uint64_t end)
 
 static void heat_note_step(struct heat *heat, uint32_t from_ms, uint32_t until_ms)
 {
-    struct step *last = heat->step_count ? &heat->steps[heat->step_count - 1] : NULL;
+    struct heat_step *last = heat->step_count ? &heat->steps[heat->step_count - 1] : NULL;
     if (from_ms == until_ms || (last && last->until_ms == until_ms))
         return; /* of requests that end in one millisecond the first is kept, which began
                    earliest */
     if (array_make_room(&heat->steps, &heat->step_room, heat->step_count, sizeof *heat->steps))
-        heat->steps[heat->step_count++] = (struct step){from_ms, until_ms};
+        heat->steps[heat->step_count++] = (struct heat_step){from_ms, until_ms};
 }
 
 /* False: the range is not registered, because it was just mapped anew. */
@@ -392,7 +392,7 @@ bool heat_pages_born(struct heat *heat, uint64_t start, uint64_t end, uint32_t b
     bool known = true;
     for (uint64_t page = start; (page = heat_next_written(heat, page, end)) < end;
          page += heat->page_bytes) {
-        struct chunk *chunk = heat_find_chunk(heat, page >> CHUNK_LOG2);
+        struct heat_chunk *chunk = heat_find_chunk(heat, page >> CHUNK_LOG2);
         size_t at = heat_place(heat, page);
         chunk->since[at] = 0;
         for (size_t i = 0; i < LAST_STAMPS; i++)
@@ -416,7 +416,7 @@ static enum heat_order heat_order_of(const struct heat_write *write, uint32_t ms
 bool heat_writes_of(struct heat *heat, uint64_t page, uint32_t birth_ms, uint32_t ms,
                     struct heat_write *first, struct heat_write *last)
 {
-    const struct chunk *chunk = heat_find_chunk(heat, page >> CHUNK_LOG2);
+    const struct heat_chunk *chunk = heat_find_chunk(heat, page >> CHUNK_LOG2);
     size_t at = heat_place(heat, page);
     uint32_t until = 0; /* of a write that was seen around `ms` */
     *first = *last = (struct heat_write){0};

@@ -84,7 +84,7 @@ static bool own_group_step_in(const struct cgroup_place *place, char group[PATH_
 }
 
 /* Too large for a stack of 64 KiB (ulimit -s). */
-struct leaving {
+struct own_group_leaving {
     struct cgroup_place theirs, ours;
     char group[PATH_MAX], limiting[PATH_MAX];
     bool is_limited; /* by `limiting`, which cannot be left */
@@ -92,7 +92,8 @@ struct leaving {
 
 /* Leaves the outermost group with a limit, and with it all limits. If that is not permitted, leaves
  * the next one inwards. */
-static void own_group_leave_for(const char *controller, pid_t program, struct leaving *leaving)
+static void own_group_leave_for(const char *controller, pid_t program,
+                                struct own_group_leaving *leaving)
 {
     const struct cgroup_place *theirs = &leaving->theirs;
     leaving->is_limited = false;
@@ -115,7 +116,7 @@ static void own_group_leave_for(const char *controller, pid_t program, struct le
 
 void own_group_leave(pid_t program)
 {
-    struct leaving *leaving = memory_zeroed(1, sizeof *leaving);
+    struct own_group_leaving *leaving = memory_zeroed(1, sizeof *leaving);
     own_group_leave_for("pids", program, leaving);
     own_group_leave_for("memory", program, leaving);
     pthread_mutex_lock(&own_group.lock);

@@ -125,21 +125,22 @@ static struct profile_owner owners_key(enum profile_owner_kind kind, uint32_t pa
 /* ---- Proportional bytes -------------------------------------------------------------------- */
 
 /* How much of a mapping's PSS one byte counts: a byte that is shared with a fork, and any other. */
-struct weight {
+struct owners_weight {
     double forked, other;
 };
 
 /* Pages of a file are shared with other processes too. Which ones is not known, so all bytes count
  * alike. */
-static struct weight owners_weight(uint64_t pss, uint64_t resident, uint64_t forked, bool is_file)
+static struct owners_weight owners_weight(uint64_t pss, uint64_t resident, uint64_t forked,
+                                          bool is_file)
 {
     double whole = resident ? (double)pss / (double)resident : 0;
     if (is_file || !forked || pss < resident - forked)
-        return (struct weight){whole, whole};
-    return (struct weight){((double)pss - (double)(resident - forked)) / (double)forked, 1};
+        return (struct owners_weight){whole, whole};
+    return (struct owners_weight){((double)pss - (double)(resident - forked)) / (double)forked, 1};
 }
 
-static double owners_weigh(struct weight weight, const struct residency_bytes *bytes)
+static double owners_weigh(struct owners_weight weight, const struct residency_bytes *bytes)
 {
     return weight.forked * (double)bytes->forked +
            weight.other * (double)(bytes->resident - bytes->forked);
@@ -329,7 +330,8 @@ struct heap {
 
 /* Adds pieces of variables, and takes them from `rest`; the remaining bytes have no name. */
 static void owners_add_touched(struct owners *owners, const struct owners_request *request,
-                               size_t area, struct weight weight, struct residency_bytes *rest)
+                               size_t area, struct owners_weight weight,
+                               struct residency_bytes *rest)
 {
     const struct residency *residency = request->residency;
     const struct area *whose = &residency->areas->list[area];
@@ -363,7 +365,7 @@ static void owners_add_touched(struct owners *owners, const struct owners_reques
 }
 
 static void owners_add_swept(struct owners *owners, const struct owners_request *request,
-                             size_t index, struct weight weight, struct heap *heap)
+                             size_t index, struct owners_weight weight, struct heap *heap)
 {
     const struct area *area = &request->residency->areas->list[index];
     const struct residency_area *found = &request->residency->by_area[index];
@@ -506,7 +508,7 @@ static void owners_add_mapping(struct owners *owners, const struct owners_reques
         residency_bytes_add(&found, &request->residency->by_area[i].all);
     uint64_t pss = figure_or(mapping->bytes.pss, rss);
     bool has_file = !figure_equal(mapping->bytes.anonymous, mapping->bytes.rss);
-    struct weight weight =
+    struct owners_weight weight =
         owners_weight(pss, rss, found.forked < rss ? found.forked : rss, has_file);
     for (size_t i = first; i < end; i++)
         owners_add_swept(owners, request, i, weight, heap);
@@ -531,7 +533,7 @@ static void owners_add_mappings(struct owners *owners, const struct owners_reque
 
 /* ---- Call paths ---------------------------------------------------------------------------- */
 
-static struct weight owners_heap_weight(const struct residency_bytes *bytes, double share)
+static struct owners_weight owners_heap_weight(const struct residency_bytes *bytes, double share)
 {
     return owners_weight((uint64_t)(share + 0.5), bytes->resident, bytes->forked, false);
 }
@@ -540,8 +542,8 @@ static void owners_add_blocks(struct owners *owners, const struct owners_request
                               const struct heap *heap)
 {
     const struct residency *residency = request->residency;
-    struct weight live = owners_heap_weight(&heap->live, heap->live_share);
-    struct weight free = owners_heap_weight(&heap->free, heap->free_share);
+    struct owners_weight live = owners_heap_weight(&heap->live, heap->live_share);
+    struct owners_weight free = owners_heap_weight(&heap->free, heap->free_share);
     for (size_t i = 0; i < residency->row_count; i++) {
         const struct profile_residency *row = &residency->rows[i];
         const struct residency_path *path = &residency->paths[i];
@@ -564,7 +566,7 @@ static void owners_add_free(struct owners *owners, const struct owners_request *
                             const struct heap *heap)
 {
     struct residency_bytes rest = heap->free;
-    struct weight weight = owners_heap_weight(&heap->free, heap->free_share);
+    struct owners_weight weight = owners_heap_weight(&heap->free, heap->free_share);
     if (!request->unknown) {
         rest = request->residency->whole_free;
         rest.swapped = heap->free.swapped;

@@ -28,7 +28,7 @@ struct events {
     size_t count, room;
 };
 
-struct sums {
+struct page_use_sums {
     struct profile_page_use *rows;
     size_t count, room;
     struct map by_node;
@@ -50,7 +50,7 @@ struct page_use {
     struct events drained;
     struct live_table lives; /* births in heat's milliseconds; slack 1: the stamps of its birth
                                 are gone */
-    struct sums sums;
+    struct page_use_sums sums;
     double tick_ns;
     struct page_drag *drags; /* of the pages of one block */
     size_t drag_room;
@@ -204,7 +204,7 @@ static uint32_t page_use_ms(const struct page_use *use, uint64_t ticks)
     return heat_ms_at(use->heat, use->start.ns + since_ns);
 }
 
-static struct profile_page_use *page_use_row(struct sums *sums, uint32_t node)
+static struct profile_page_use *page_use_row(struct page_use_sums *sums, uint32_t node)
 {
     uint32_t at;
     for (struct map_probe probe = map_probe(&sums->by_node, hash_u64(node)); map_next(&probe, &at);)
@@ -310,7 +310,7 @@ static void page_use_add_life(const struct page_use *use, struct profile_page_us
 }
 
 /* False: the times of the block's writes are not known; it counts as unseen. */
-static bool page_use_end_life(struct page_use *use, struct sums *sums,
+static bool page_use_end_life(struct page_use *use, struct page_use_sums *sums,
                               const struct live_block *block, uint32_t end_ms, uint64_t told)
 {
     struct profile_page_use *row = page_use_row(sums, block->site);
@@ -340,7 +340,7 @@ static void page_use_begin_life(struct page_use *use, const struct event *event)
                                                                          .slack_bytes = !known};
 }
 
-static void page_use_forget(struct sums *sums)
+static void page_use_forget(struct page_use_sums *sums)
 {
     sums->count = 0;
     map_empty(&sums->by_node);
@@ -382,13 +382,13 @@ static void page_use_drain(void *context)
 
 /* ---- What came out --------------------------------------------------------------------------- */
 
-static void page_use_copy(struct sums *to, const struct sums *from)
+static void page_use_copy(struct page_use_sums *to, const struct page_use_sums *from)
 {
     for (size_t i = 0; i < from->count; i++)
         *page_use_row(to, from->rows[i].path) = from->rows[i];
 }
 
-static void page_use_add_alive(struct page_use *use, struct sums *sums, uint32_t now_ms)
+static void page_use_add_alive(struct page_use *use, struct page_use_sums *sums, uint32_t now_ms)
 {
     uint32_t end_ms = heat_scan_around(use->heat, now_ms);
     for (const struct live_block *block = use->lives.slots; block < live_table_end(&use->lives);
@@ -405,7 +405,7 @@ static int page_use_by_path(const void *left, const void *right)
 
 struct profile_page_use *page_use_take(struct page_use *use, uint64_t now_ticks, size_t *count)
 {
-    struct sums sums = {0};
+    struct page_use_sums sums = {0};
     *count = 0;
     if (!use->heat)
         return NULL;

@@ -20,7 +20,7 @@ enum { RUN_BYTES = 32 << 10 };
 enum { STUCK_NS = 1000 * 1000 * 1000 };
 #define MAX_STACK_BYTES (1ull << 47) /* no address space is larger */
 
-struct cursor {
+struct ring_merge_cursor {
     struct wire_ring *ring;
     char *data;
     uint64_t tail;       /* all before it has been given back */
@@ -37,9 +37,9 @@ struct cursor {
 struct ring_merge {
     struct view *view;
     struct event_sink *sink;
-    struct cursor *cursors;
+    struct ring_merge_cursor *cursors;
     uint32_t cursor_count;
-    struct cursor **heap; /* rings with records, the earliest first */
+    struct ring_merge_cursor **heap; /* rings with records, the earliest first */
     uint32_t heap_count;
     uint64_t reached; /* the watermark of the last pass */
     uint64_t damaged_rings;
@@ -73,8 +73,9 @@ void ring_merge_free(struct ring_merge *merge)
     free(merge);
 }
 
-static const struct wire_record *
-ring_merge_record_at(const struct ring_merge *merge, const struct cursor *cursor, uint64_t position)
+static const struct wire_record *ring_merge_record_at(const struct ring_merge *merge,
+                                                      const struct ring_merge_cursor *cursor,
+                                                      uint64_t position)
 {
     return (const void *)(cursor->data + (position & (merge->view->ring_bytes - 1)));
 }
@@ -83,17 +84,18 @@ ring_merge_record_at(const struct ring_merge *merge, const struct cursor *cursor
 
 static bool ring_merge_cursors_grow(struct ring_merge *merge, uint32_t count)
 {
-    struct cursor *cursors = realloc(merge->cursors, count * sizeof *cursors);
+    struct ring_merge_cursor *cursors = realloc(merge->cursors, count * sizeof *cursors);
     if (!cursors)
         return false;
     merge->cursors = cursors;
-    struct cursor **heap = realloc(merge->heap, count * sizeof(struct cursor *));
+    struct ring_merge_cursor **heap =
+        realloc(merge->heap, count * sizeof(struct ring_merge_cursor *));
     if (!heap)
         return false;
     merge->heap = heap;
     for (uint32_t i = merge->cursor_count; i < count; i++)
-        cursors[i] = (struct cursor){.ring = shared_view_ring(merge->view, i),
-                                     .data = shared_view_ring_data(merge->view, i)};
+        cursors[i] = (struct ring_merge_cursor){.ring = shared_view_ring(merge->view, i),
+                                                .data = shared_view_ring_data(merge->view, i)};
     merge->cursor_count = count;
     return true;
 }
@@ -111,7 +113,7 @@ static void ring_merge_wake_waiter(struct wire_ring *ring)
 
 /* Gives a damaged ring up. Its tail is set so high that the thread always finds the ring empty and
  * never waits for the collector. */
-static void ring_merge_give_up(struct ring_merge *merge, struct cursor *cursor)
+static void ring_merge_give_up(struct ring_merge *merge, struct ring_merge_cursor *cursor)
 {
     cursor->damaged = true;
     cursor->head = cursor->at;
@@ -123,7 +125,7 @@ static void ring_merge_give_up(struct ring_merge *merge, struct cursor *cursor)
 /* A signal handler can leave a hook by siglongjmp. Then the thread stays busy until its next
  * record. If the thread sleeps, the watermark would stand still. So after a second, and only if a
  * ring runs full, the thread counts as idle. If its record comes after all, the record is late. */
-static bool ring_merge_is_stuck(const struct ring_merge *merge, struct cursor *cursor)
+static bool ring_merge_is_stuck(const struct ring_merge *merge, struct ring_merge_cursor *cursor)
 {
     uint64_t at_ns = now_ns(CLOCK_MONOTONIC_COARSE);
     if (!cursor->busy_since_ns || cursor->busy_head != cursor->head) {
@@ -134,7 +136,7 @@ static bool ring_merge_is_stuck(const struct ring_merge *merge, struct cursor *c
 }
 
 /* Reads how far a ring has got; see ring_merge.h for why in this order. */
-static uint64_t ring_merge_look_at_ring(struct ring_merge *merge, struct cursor *cursor,
+static uint64_t ring_merge_look_at_ring(struct ring_merge *merge, struct ring_merge_cursor *cursor,
                                         uint64_t now)
 {
     struct wire_ring *ring = cursor->ring;
@@ -156,7 +158,7 @@ static uint64_t ring_merge_look_at_ring(struct ring_merge *merge, struct cursor 
 
 static void ring_merge_heap_sink(struct ring_merge *merge, uint32_t at)
 {
-    struct cursor **heap = merge->heap, *moving = heap[at];
+    struct ring_merge_cursor **heap = merge->heap, *moving = heap[at];
     for (;;) {
         uint32_t child = 2 * at + 1;
         if (child >= merge->heap_count)
@@ -181,7 +183,7 @@ static uint64_t ring_merge_heap_second(const struct ring_merge *merge)
 }
 
 /* Skips void records, which have no time of their own. */
-static void ring_merge_skip_void(const struct ring_merge *merge, struct cursor *cursor)
+static void ring_merge_skip_void(const struct ring_merge *merge, struct ring_merge_cursor *cursor)
 {
     while (cursor->at < cursor->head &&
            wire_kind(ring_merge_record_at(merge, cursor, cursor->at)->kind_address) == WIRE_VOID)
@@ -194,7 +196,7 @@ static void ring_merge_heap_fill(struct ring_merge *merge)
 {
     merge->heap_count = 0;
     for (uint32_t i = 0; i < merge->cursor_count; i++) {
-        struct cursor *cursor = &merge->cursors[i];
+        struct ring_merge_cursor *cursor = &merge->cursors[i];
         ring_merge_skip_void(merge, cursor);
         if (cursor->at < cursor->head)
             merge->heap[merge->heap_count++] = cursor;
@@ -207,7 +209,7 @@ static void ring_merge_heap_fill(struct ring_merge *merge)
 
 /* Clears the bytes that have been merged and gives them back, in large pieces. In small pieces a
  * thread that waits for room would be woken for each record and would have to wait again. */
-static void ring_merge_give_space(const struct ring_merge *merge, struct cursor *cursor)
+static void ring_merge_give_space(const struct ring_merge *merge, struct ring_merge_cursor *cursor)
 {
     struct wire_ring *ring = cursor->ring;
     uint64_t ring_bytes = merge->view->ring_bytes;
@@ -232,7 +234,7 @@ static void ring_merge_give_all_space(const struct ring_merge *merge)
 }
 
 /* A ring is one stream for the replay. Its records tell which thread writes it. */
-static void ring_merge_begin_stream(struct ring_merge *merge, struct cursor *cursor)
+static void ring_merge_begin_stream(struct ring_merge *merge, struct ring_merge_cursor *cursor)
 {
     uint32_t tid = atomic_load_explicit(&cursor->ring->tid, memory_order_relaxed);
     cursor->thread = event_sink_thread_begin(merge->sink, tid, cursor->next_ticks);
@@ -240,8 +242,8 @@ static void ring_merge_begin_stream(struct ring_merge *merge, struct cursor *cur
 }
 
 /* How far a run reaches: records up to `limit`, in one piece of memory. */
-static uint64_t ring_merge_run_end(const struct ring_merge *merge, const struct cursor *cursor,
-                                   uint64_t limit)
+static uint64_t ring_merge_run_end(const struct ring_merge *merge,
+                                   const struct ring_merge_cursor *cursor, uint64_t limit)
 {
     uint64_t lap_end = (cursor->at | (merge->view->ring_bytes - 1)) + 1;
     uint64_t stop = cursor->head < lap_end ? cursor->head : lap_end;
@@ -262,7 +264,7 @@ static uint64_t ring_merge_run_end(const struct ring_merge *merge, const struct 
 static void ring_merge_pass_waits(struct ring_merge *merge)
 {
     for (uint32_t i = 0; i < merge->cursor_count; i++) {
-        struct cursor *cursor = &merge->cursors[i];
+        struct ring_merge_cursor *cursor = &merge->cursors[i];
         uint32_t waits = atomic_load_explicit(&cursor->ring->waits, memory_order_relaxed);
         uint64_t ticks = atomic_load_explicit(&cursor->ring->wait_ticks, memory_order_relaxed);
         if (!cursor->known || waits == cursor->waits)
@@ -278,7 +280,7 @@ static void ring_merge_pass_waits(struct ring_merge *merge)
  * piece of memory, so the records' lengths need not be read here. At most a quarter of the ring, so
  * that room is given back soon. */
 static uint64_t ring_merge_stretch_bytes(const struct ring_merge *merge,
-                                         const struct cursor *cursor)
+                                         const struct ring_merge_cursor *cursor)
 {
     uint64_t lap_end = (cursor->at | (merge->view->ring_bytes - 1)) + 1;
     uint64_t most = merge->view->ring_bytes / 4;
@@ -289,16 +291,16 @@ static uint64_t ring_merge_stretch_bytes(const struct ring_merge *merge,
 }
 
 /* For a ring whose records need no merging: they are read once, by the replay. */
-static uint64_t ring_merge_take_stretch(const struct ring_merge *merge, const struct cursor *cursor,
-                                        uint64_t bytes)
+static uint64_t ring_merge_take_stretch(const struct ring_merge *merge,
+                                        const struct ring_merge_cursor *cursor, uint64_t bytes)
 {
     const struct wire_record *records = ring_merge_record_at(merge, cursor, cursor->at);
     batch_flush(merge->batch, merge->sink);
     return cursor->at + event_sink_stretch(merge->sink, cursor->thread, records, bytes);
 }
 
-static uint64_t ring_merge_take_in_order(struct ring_merge *merge, const struct cursor *cursor,
-                                         uint64_t limit)
+static uint64_t ring_merge_take_in_order(struct ring_merge *merge,
+                                         const struct ring_merge_cursor *cursor, uint64_t limit)
 {
     uint64_t end = ring_merge_run_end(merge, cursor, limit);
     if (end <= cursor->head)
@@ -307,7 +309,8 @@ static uint64_t ring_merge_take_in_order(struct ring_merge *merge, const struct 
     return end;
 }
 
-static void ring_merge_take_run(struct ring_merge *merge, struct cursor *cursor, uint64_t limit)
+static void ring_merge_take_run(struct ring_merge *merge, struct ring_merge_cursor *cursor,
+                                uint64_t limit)
 {
     if (!cursor->known)
         ring_merge_begin_stream(merge, cursor);
@@ -333,7 +336,7 @@ static size_t ring_merge_replay_until(struct ring_merge *merge, uint64_t waterma
     size_t bytes = 0;
     ring_merge_heap_fill(merge);
     while (merge->heap_count > 0) {
-        struct cursor *cursor = merge->heap[0];
+        struct ring_merge_cursor *cursor = merge->heap[0];
         if (cursor->next_ticks > watermark)
             break;
         uint64_t second = ring_merge_heap_second(merge), before = cursor->at;
@@ -381,7 +384,7 @@ static uint64_t ring_merge_look_at_rings(struct ring_merge *merge)
         ring_merge_barrier_in_program();
     bool crowded = false;
     for (uint32_t i = 0; i < merge->cursor_count; i++) {
-        struct cursor *cursor = &merge->cursors[i];
+        struct ring_merge_cursor *cursor = &merge->cursors[i];
         uint64_t bound = ring_merge_look_at_ring(merge, cursor, now);
         watermark = bound < watermark ? bound : watermark;
         crowded |= cursor->head - cursor->tail > merge->view->ring_bytes / 2;
@@ -397,7 +400,7 @@ static uint64_t ring_merge_look_at_rings(struct ring_merge *merge)
 bool ring_merge_is_asked(const struct ring_merge *merge)
 {
     for (uint32_t i = 0; i < merge->cursor_count; i++) {
-        const struct cursor *cursor = &merge->cursors[i];
+        const struct ring_merge_cursor *cursor = &merge->cursors[i];
         uint64_t head = atomic_load_explicit(&cursor->ring->head, memory_order_relaxed);
         if (!cursor->damaged && head - cursor->tail > merge->view->ring_bytes / 2)
             return true;

@@ -22,14 +22,14 @@
 #include "profile/profile.h"
 
 /* A message in a chunk: this, then its bytes. */
-struct message {
+struct tracer_message {
     enum message_kind { MESSAGE_RUNS, MESSAGE_NOTE, MESSAGE_FACT, MESSAGE_MODULE } kind;
     uint32_t count; /* runs */
     size_t bytes;   /* a multiple of 8 */
 };
 
-struct chunk {
-    struct chunk *next;
+struct tracer_chunk {
+    struct tracer_chunk *next;
     size_t used, room;
     uint32_t nodes; /* how many nodes are in the file before its events */
     bool flush;
@@ -47,7 +47,7 @@ struct tracer {
     const struct name_takeover *name; /* NULL: the path is free */
     struct trace_options options;
     struct view *view;
-    struct chunk *filling;
+    struct tracer_chunk *filling;
     size_t module_cursor;
     struct told_module *modules;
     size_t module_count, module_room;
@@ -67,7 +67,7 @@ struct tracer {
     pthread_mutex_t lock;
     pthread_cond_t came, went;
     /* guarded by the lock */
-    struct chunk *first, **last, *empty;
+    struct tracer_chunk *first, **last, *empty;
     size_t chunk_count; /* full or at the thread */
     bool closing;
 };
@@ -189,7 +189,7 @@ static int tracer_write_nodes(struct tracer *tracer, uint32_t count)
     return error;
 }
 
-static int tracer_write_message(struct tracer *tracer, const struct message *message,
+static int tracer_write_message(struct tracer *tracer, const struct tracer_message *message,
                                 const char *body)
 {
     struct trace_module module;
@@ -209,10 +209,10 @@ static int tracer_write_message(struct tracer *tracer, const struct message *mes
     return 0;
 }
 
-static int tracer_write_chunk(struct tracer *tracer, const struct chunk *chunk)
+static int tracer_write_chunk(struct tracer *tracer, const struct tracer_chunk *chunk)
 {
     enum { BLOCK_BYTES = 16 << 20 }; /* of records, in a block of events */
-    struct message message;
+    struct tracer_message message;
     int error = tracer_write_nodes(tracer, chunk->nodes);
     for (size_t at = 0; at < chunk->used && !error; at += sizeof message + message.bytes) {
         memcpy(&message, chunk->data + at, sizeof message);
@@ -278,19 +278,19 @@ static bool tracer_ends_before_disk(struct tracer *tracer)
 }
 
 /* NULL: no more will come. */
-static struct chunk *tracer_next_chunk(struct tracer *tracer)
+static struct tracer_chunk *tracer_next_chunk(struct tracer *tracer)
 {
     pthread_mutex_lock(&tracer->lock);
     while (!tracer->first && !tracer->closing)
         pthread_cond_wait(&tracer->came, &tracer->lock);
-    struct chunk *chunk = tracer->first;
+    struct tracer_chunk *chunk = tracer->first;
     if (chunk && !(tracer->first = chunk->next))
         tracer->last = &tracer->first;
     pthread_mutex_unlock(&tracer->lock);
     return chunk;
 }
 
-static void tracer_give_back(struct tracer *tracer, struct chunk *chunk)
+static void tracer_give_back(struct tracer *tracer, struct tracer_chunk *chunk)
 {
     pthread_mutex_lock(&tracer->lock);
     chunk->next = tracer->empty;
@@ -300,7 +300,7 @@ static void tracer_give_back(struct tracer *tracer, struct chunk *chunk)
     pthread_mutex_unlock(&tracer->lock);
 }
 
-static void tracer_take_chunk(struct tracer *tracer, const struct chunk *chunk)
+static void tracer_take_chunk(struct tracer *tracer, const struct tracer_chunk *chunk)
 {
     if (atomic_load(&tracer->failed))
         return;
@@ -313,7 +313,7 @@ static void tracer_take_chunk(struct tracer *tracer, const struct chunk *chunk)
 static void *tracer_trace_thread(void *context)
 {
     struct tracer *tracer = context;
-    struct chunk *chunk;
+    struct tracer_chunk *chunk;
     tracer_open_writer(tracer);
     while ((chunk = tracer_next_chunk(tracer))) {
         tracer_take_chunk(tracer, chunk);
@@ -324,11 +324,11 @@ static void *tracer_trace_thread(void *context)
 
 /* ---- The merge: chunks are filled ---------------------------------------------------------- */
 
-static struct chunk *tracer_empty_chunk(struct tracer *tracer, size_t bytes)
+static struct tracer_chunk *tracer_empty_chunk(struct tracer *tracer, size_t bytes)
 {
     size_t room = bytes < TRACER_CHUNK_BYTES ? TRACER_CHUNK_BYTES : bytes;
     pthread_mutex_lock(&tracer->lock);
-    struct chunk *chunk = tracer->empty;
+    struct tracer_chunk *chunk = tracer->empty;
     if (chunk)
         tracer->empty = chunk->next;
     pthread_mutex_unlock(&tracer->lock);
@@ -357,7 +357,7 @@ static void tracer_start_thread(struct tracer *tracer)
     }
 }
 
-static void tracer_queue(struct tracer *tracer, struct chunk *chunk)
+static void tracer_queue(struct tracer *tracer, struct tracer_chunk *chunk)
 {
     pthread_mutex_lock(&tracer->lock);
     while (tracer->chunk_count >= TRACER_CHUNKS_MAX)
@@ -370,7 +370,7 @@ static void tracer_queue(struct tracer *tracer, struct chunk *chunk)
     pthread_mutex_unlock(&tracer->lock);
 }
 
-static char *tracer_place_message(struct chunk *chunk, const struct message *message)
+static char *tracer_place_message(struct tracer_chunk *chunk, const struct tracer_message *message)
 {
     char *at = chunk->data + chunk->used;
     memcpy(at, message, sizeof *message);
@@ -394,9 +394,9 @@ static void tracer_put_module(struct tracer *tracer, const struct told_module *t
                                   .start = source->start,
                                   .end = source->end,
                                   .build_id_bytes = source->build_id_bytes};
-    struct message message = {.kind = MESSAGE_MODULE,
-                              .bytes = tracer_multiple_of_8(sizeof module + path_bytes)};
-    struct chunk *chunk = tracer->filling;
+    struct tracer_message message = {.kind = MESSAGE_MODULE,
+                                     .bytes = tracer_multiple_of_8(sizeof module + path_bytes)};
+    struct tracer_chunk *chunk = tracer->filling;
     if (chunk->room - chunk->used < sizeof message + message.bytes) {
         size_t room = 2 * (chunk->room + sizeof message + message.bytes);
         chunk = tracer->filling = memory_need(realloc(chunk, sizeof *chunk + room));
@@ -454,7 +454,7 @@ static void tracer_hand_over(struct tracer *tracer, bool flush)
 }
 
 /* Room for the message's bytes; NULL: the trace has failed. */
-static char *tracer_begin_message(struct tracer *tracer, const struct message *message)
+static char *tracer_begin_message(struct tracer *tracer, const struct tracer_message *message)
 {
     size_t bytes = sizeof *message + message->bytes;
     if (atomic_load_explicit(&tracer->failed, memory_order_relaxed))
@@ -476,9 +476,9 @@ void tracer_runs(struct tracer *tracer, const struct replay_run *runs, size_t co
         record_bytes += runs[i].bytes;
     if (!record_bytes)
         return;
-    struct message message = {.kind = MESSAGE_RUNS,
-                              .count = (uint32_t)count,
-                              .bytes = tracer_multiple_of_8(run_bytes + record_bytes)};
+    struct tracer_message message = {.kind = MESSAGE_RUNS,
+                                     .count = (uint32_t)count,
+                                     .bytes = tracer_multiple_of_8(run_bytes + record_bytes)};
     char *body = tracer_begin_message(tracer, &message);
     if (!body)
         return;
@@ -488,7 +488,8 @@ void tracer_runs(struct tracer *tracer, const struct replay_run *runs, size_t co
 
 void tracer_note(struct tracer *tracer, const struct trace_note *note)
 {
-    struct message message = {.kind = MESSAGE_NOTE, .bytes = tracer_multiple_of_8(sizeof *note)};
+    struct tracer_message message = {.kind = MESSAGE_NOTE,
+                                     .bytes = tracer_multiple_of_8(sizeof *note)};
     char *body = tracer_begin_message(tracer, &message);
     if (body)
         memcpy(body, note, sizeof *note);
@@ -497,8 +498,8 @@ void tracer_note(struct tracer *tracer, const struct trace_note *note)
 void tracer_fact(struct tracer *tracer, const char *key, const char *value)
 {
     size_t key_bytes = strlen(key) + 1, value_bytes = strlen(value) + 1;
-    struct message message = {.kind = MESSAGE_FACT,
-                              .bytes = tracer_multiple_of_8(key_bytes + value_bytes)};
+    struct tracer_message message = {.kind = MESSAGE_FACT,
+                                     .bytes = tracer_multiple_of_8(key_bytes + value_bytes)};
     char *body = tracer_begin_message(tracer, &message);
     if (!body)
         return;
@@ -560,10 +561,10 @@ uint64_t tracer_file_bytes(const struct tracer *tracer)
     return tracer->file_bytes;
 }
 
-static void tracer_free_chunks(struct chunk *chunk)
+static void tracer_free_chunks(struct tracer_chunk *chunk)
 {
     while (chunk) {
-        struct chunk *next = chunk->next;
+        struct tracer_chunk *next = chunk->next;
         free(chunk);
         chunk = next;
     }

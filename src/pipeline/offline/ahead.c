@@ -10,7 +10,7 @@
 
 /* Block number b goes to slot b modulo the number of slots. When the caller is done with the slot's
  * earlier block, a free thread decodes the next one into it. */
-struct slot {
+struct ahead_slot {
     struct trace_events events;
     int error;
     bool full;
@@ -18,7 +18,7 @@ struct slot {
 
 struct ahead {
     const struct trace *trace;
-    struct slot *slots;
+    struct ahead_slot *slots;
     size_t slot_count;
     size_t next_taken, next_used, last; /* blocks */
     pthread_t *threads;
@@ -29,13 +29,13 @@ struct ahead {
     pthread_cond_t filled, emptied;
 };
 
-static struct slot *ahead_slot_of(struct ahead *ahead, size_t block)
+static struct ahead_slot *ahead_slot_of(struct ahead *ahead, size_t block)
 {
     return &ahead->slots[block % ahead->slot_count];
 }
 
 /* The next block to decode and its slot; NULL: there are no more. With the lock. */
-static struct slot *ahead_take_turn(struct ahead *ahead, size_t *block)
+static struct ahead_slot *ahead_take_turn(struct ahead *ahead, size_t *block)
 {
     while (!ahead->stop && ahead->next_taken < ahead->last &&
            ahead->next_taken >= ahead->next_used - ahead->holds + ahead->slot_count)
@@ -49,7 +49,7 @@ static struct slot *ahead_take_turn(struct ahead *ahead, size_t *block)
 static void *ahead_decode(void *context)
 {
     struct ahead *ahead = context;
-    struct slot *slot;
+    struct ahead_slot *slot;
     size_t block;
     pthread_mutex_lock(&ahead->lock);
     while ((slot = ahead_take_turn(ahead, &block))) {
@@ -78,7 +78,7 @@ struct ahead *ahead_begin(const struct trace *trace, size_t first, size_t last, 
 {
     struct ahead *ahead = calloc(1, sizeof *ahead);
     size_t count = threads ? 2 * (size_t)threads + 2 : 1;
-    struct slot *slots = calloc(count, sizeof *slots);
+    struct ahead_slot *slots = calloc(count, sizeof *slots);
     if (!ahead || !slots) {
         free(ahead);
         free(slots);
@@ -97,7 +97,7 @@ struct ahead *ahead_begin(const struct trace *trace, size_t first, size_t last, 
 
 static int ahead_decode_here(struct ahead *ahead, const struct trace_events **events)
 {
-    struct slot *slot = ahead->slots;
+    struct ahead_slot *slot = ahead->slots;
     int error = trace_events(ahead->trace, ahead->next_used++, &slot->events);
     *events = &slot->events;
     return error ? error : 1;
@@ -109,7 +109,7 @@ static int ahead_wait_for_next(struct ahead *ahead, const struct trace_events **
     if (ahead->holds)
         pthread_cond_signal(&ahead->emptied);
     ahead->holds = true;
-    struct slot *slot = ahead_slot_of(ahead, ahead->next_used++);
+    struct ahead_slot *slot = ahead_slot_of(ahead, ahead->next_used++);
     while (!slot->full)
         pthread_cond_wait(&ahead->filled, &ahead->lock);
     slot->full = false;

@@ -8,20 +8,20 @@
 #include "wire/wire.h"
 
 /* Goes through the records of a block. */
-struct walk {
+struct slice_walk {
     const struct trace_events *events;
     size_t run, at; /* bytes into the run */
     size_t offset;  /* of the record among all bytes */
     uint64_t record;
 };
 
-static bool slice_is_at_end(const struct walk *walk)
+static bool slice_is_at_end(const struct slice_walk *walk)
 {
     return walk->run >= walk->events->run_count;
 }
 
 /* Bytes of the record here; the last one of a run may be cut off. */
-static size_t slice_record_bytes(const struct walk *walk)
+static size_t slice_record_bytes(const struct slice_walk *walk)
 {
     size_t left = walk->events->runs[walk->run].bytes - walk->at, bytes;
     uint64_t word;
@@ -32,7 +32,7 @@ static size_t slice_record_bytes(const struct walk *walk)
     return bytes < left ? bytes : left;
 }
 
-static void slice_skip_empty_runs(struct walk *walk)
+static void slice_skip_empty_runs(struct slice_walk *walk)
 {
     while (!slice_is_at_end(walk) && walk->at == walk->events->runs[walk->run].bytes) {
         walk->run++;
@@ -40,7 +40,7 @@ static void slice_skip_empty_runs(struct walk *walk)
     }
 }
 
-static void slice_step(struct walk *walk)
+static void slice_step(struct slice_walk *walk)
 {
     size_t bytes = slice_record_bytes(walk);
     walk->at += bytes;
@@ -49,15 +49,15 @@ static void slice_step(struct walk *walk)
     slice_skip_empty_runs(walk);
 }
 
-static struct walk slice_walk_begin(const struct trace_events *events)
+static struct slice_walk slice_walk_begin(const struct trace_events *events)
 {
-    struct walk walk = {.events = events};
+    struct slice_walk walk = {.events = events};
     slice_skip_empty_runs(&walk);
     return walk;
 }
 
 /* Whether the record has a time. Void records have none. */
-static bool slice_has_time(const struct walk *walk)
+static bool slice_has_time(const struct slice_walk *walk)
 {
     uint64_t word;
     if (slice_record_bytes(walk) < 16)
@@ -66,7 +66,7 @@ static bool slice_has_time(const struct walk *walk)
     return wire_kind(word) != WIRE_VOID;
 }
 
-static uint64_t slice_ticks_of(const struct walk *walk)
+static uint64_t slice_ticks_of(const struct slice_walk *walk)
 {
     uint64_t ticks;
     memcpy(&ticks, walk->events->records + walk->offset + 8, sizeof ticks);
@@ -84,7 +84,7 @@ static void slice_search_ticks(const struct trace_events *events, uint64_t ticks
                                struct border *border)
 {
     uint64_t first = border->event;
-    struct walk walk = slice_walk_begin(events);
+    struct slice_walk walk = slice_walk_begin(events);
     for (; !slice_is_at_end(&walk); slice_step(&walk))
         if (slice_has_time(&walk) && slice_ticks_of(&walk) >= ticks)
             break;
@@ -122,7 +122,7 @@ int border_at_event(const struct trace *trace, uint64_t event, struct border *bo
     }
     border->ticks = block->start_ticks;
     int error = trace_events(trace, index, &events);
-    struct walk walk = slice_walk_begin(&events);
+    struct slice_walk walk = slice_walk_begin(&events);
     for (; !error && !slice_is_at_end(&walk); slice_step(&walk)) {
         if (slice_has_time(&walk) && slice_ticks_of(&walk) > border->ticks)
             border->ticks = slice_ticks_of(&walk);
@@ -137,7 +137,8 @@ int border_at_event(const struct trace *trace, uint64_t event, struct border *bo
 
 /* A last run of which no record is taken is left out: its stream may begin there, and the note that
  * begins the stream belongs to the next slice. */
-static void slice_take_runs(struct slice *slice, const struct walk *begin, const struct walk *end)
+static void slice_take_runs(struct slice *slice, const struct slice_walk *begin,
+                            const struct slice_walk *end)
 {
     const struct replay_run *runs = begin->events->runs;
     size_t count = 0;
@@ -157,7 +158,8 @@ static void slice_take_runs(struct slice *slice, const struct walk *begin, const
 
 /* Notes stand before runs: one before the run in which the slice begins belongs to what was before
  * it, unless it begins with that run. */
-static void slice_take_notes(struct slice *slice, const struct walk *begin, const struct walk *end)
+static void slice_take_notes(struct slice *slice, const struct slice_walk *begin,
+                             const struct slice_walk *end)
 {
     const struct trace_events *events = begin->events;
     bool first = !begin->record, last = slice_is_at_end(end);
@@ -177,7 +179,7 @@ static void slice_take_notes(struct slice *slice, const struct walk *begin, cons
 
 int slice_make(struct slice *slice, const struct trace_events *events, uint64_t from, uint64_t to)
 {
-    struct walk begin = slice_walk_begin(events);
+    struct slice_walk begin = slice_walk_begin(events);
     *slice = (struct slice){.runs = malloc((events->run_count + 1) * sizeof *slice->runs),
                             .notes = malloc((events->note_count + 1) * sizeof *slice->notes)};
     if (!slice->runs || !slice->notes) {
@@ -186,7 +188,7 @@ int slice_make(struct slice *slice, const struct trace_events *events, uint64_t 
     }
     while (!slice_is_at_end(&begin) && begin.record < from)
         slice_step(&begin);
-    struct walk end = begin;
+    struct slice_walk end = begin;
     while (!slice_is_at_end(&end) && end.record < to)
         slice_step(&end);
     slice_take_runs(slice, &begin, &end);

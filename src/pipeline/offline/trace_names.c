@@ -15,13 +15,13 @@
 enum { FRAMES_MAX = 64 };
 
 /* An address, with the module that held it (-1: none). */
-struct place {
+struct trace_names_place {
     uint64_t ip;
     int32_t module;
     uint32_t code; /* 0: empty slot */
 };
 
-struct names {
+struct trace_names {
     const struct trace *trace;
     struct profile *profile;
     struct code_index *known; /* the supplement's codes */
@@ -29,8 +29,8 @@ struct names {
     struct trace_module *modules; /* in the order of the trace */
     uint32_t *module_index;       /* in the profile; UINT32_MAX: not there yet */
     size_t module_count;
-    bool overlap;         /* some modules overlap, so an address may belong to several */
-    struct place *places; /* open addressing */
+    bool overlap; /* some modules overlap, so an address may belong to several */
+    struct trace_names_place *places; /* open addressing */
     size_t place_count, place_room;
     uint32_t first_new; /* codes from here on are not the supplement's */
     bool no_memory;
@@ -61,7 +61,7 @@ static bool offline_names_do_overlap(const struct trace_module *modules, size_t 
 
 /* The newest module that held the address when the node was made, as in profile_build.c; -1:
  * none. */
-static int32_t offline_names_module_of(const struct names *names, uint64_t ip, uint32_t node)
+static int32_t offline_names_module_of(const struct trace_names *names, uint64_t ip, uint32_t node)
 {
     for (size_t i = names->module_count; i-- > 0;) {
         const struct trace_module *module = &names->modules[i];
@@ -72,8 +72,8 @@ static int32_t offline_names_module_of(const struct names *names, uint64_t ip, u
 }
 
 /* Whether an address that was found for one node has the same module for another node. */
-static bool offline_names_still_holds(const struct names *names, const struct place *place,
-                                      uint32_t node)
+static bool offline_names_still_holds(const struct trace_names *names,
+                                      const struct trace_names_place *place, uint32_t node)
 {
     if (names->overlap || place->module < 0)
         return false;
@@ -81,13 +81,13 @@ static bool offline_names_still_holds(const struct names *names, const struct pl
     return node >= module->born && node < module->died;
 }
 
-static const char *offline_names_main_program(const struct names *names)
+static const char *offline_names_main_program(const struct trace_names *names)
 {
     const char *path = profile_get(names->profile, PROFILE_META_EXECUTABLE);
     return path ? path : "";
 }
 
-static bool offline_names_is_script(const struct names *names, int32_t number)
+static bool offline_names_is_script(const struct trace_names *names, int32_t number)
 {
     return number >= 0 && wire_is_script(names->modules[number].start);
 }
@@ -100,7 +100,7 @@ static const char *offline_names_script_file(const struct trace_module *module)
 }
 
 /* The first function of a file stands for the file, as in profile_build.c. */
-static int32_t offline_names_first_of_file(const struct names *names, int32_t number)
+static int32_t offline_names_first_of_file(const struct trace_names *names, int32_t number)
 {
     const char *file = offline_names_script_file(&names->modules[number]);
     for (int32_t i = 0; i < number; i++)
@@ -110,7 +110,7 @@ static int32_t offline_names_first_of_file(const struct names *names, int32_t nu
     return number;
 }
 
-static const char *offline_names_path_of(const struct names *names, int32_t number)
+static const char *offline_names_path_of(const struct trace_names *names, int32_t number)
 {
     const struct trace_module *module = &names->modules[number];
     if (offline_names_is_script(names, number))
@@ -118,7 +118,7 @@ static const char *offline_names_path_of(const struct names *names, int32_t numb
     return *module->path ? module->path : offline_names_main_program(names);
 }
 
-static uint32_t offline_names_profile_module_of(struct names *names, int32_t number)
+static uint32_t offline_names_profile_module_of(struct trace_names *names, int32_t number)
 {
     if (number < 0)
         return UINT32_MAX;
@@ -140,7 +140,7 @@ static uint32_t offline_names_profile_module_of(struct names *names, int32_t num
 
 /* ---- Codes --------------------------------------------------------------------------------- */
 
-static void offline_names_script_code(struct names *names, uint32_t code, uint64_t ip,
+static void offline_names_script_code(struct trace_names *names, uint32_t code, uint64_t ip,
                                       const struct trace_module *module)
 {
     const char *end = strchr(module->path, '\n');
@@ -153,14 +153,14 @@ static void offline_names_script_code(struct names *names, uint32_t code, uint64
     free(function);
 }
 
-static uint64_t offline_names_address(const struct names *names, uint64_t ip, int32_t number)
+static uint64_t offline_names_address(const struct trace_names *names, uint64_t ip, int32_t number)
 {
     return number < 0                               ? ip
            : offline_names_is_script(names, number) ? ip & ~WIRE_SCRIPT_BIT
                                                     : ip - names->modules[number].bias;
 }
 
-static uint32_t offline_names_make_code(struct names *names, uint64_t ip, int32_t number)
+static uint32_t offline_names_make_code(struct trace_names *names, uint64_t ip, int32_t number)
 {
     uint32_t module = offline_names_profile_module_of(names, number);
     uint64_t address = offline_names_address(names, ip, number);
@@ -175,8 +175,9 @@ static uint32_t offline_names_make_code(struct names *names, uint64_t ip, int32_
     return code;
 }
 
-static struct place *offline_names_slot_of(struct place *places, size_t room, uint64_t ip,
-                                           int32_t module, bool any_module)
+static struct trace_names_place *offline_names_slot_of(struct trace_names_place *places,
+                                                       size_t room, uint64_t ip, int32_t module,
+                                                       bool any_module)
 {
     size_t at = hash_u64(ip) & (room - 1);
     while (places[at].code && (places[at].ip != ip || (!any_module && places[at].module != module)))
@@ -184,14 +185,14 @@ static struct place *offline_names_slot_of(struct place *places, size_t room, ui
     return &places[at];
 }
 
-static bool offline_names_grow(struct names *names)
+static bool offline_names_grow(struct trace_names *names)
 {
     size_t room = names->place_room ? 2 * names->place_room : 1 << 12;
-    struct place *places = calloc(room, sizeof *places);
+    struct trace_names_place *places = calloc(room, sizeof *places);
     if (!places)
         return false;
     for (size_t i = 0; i < names->place_room; i++) {
-        const struct place *old = &names->places[i];
+        const struct trace_names_place *old = &names->places[i];
         if (old->code)
             *offline_names_slot_of(places, room, old->ip, old->module, false) = *old;
     }
@@ -202,26 +203,27 @@ static bool offline_names_grow(struct names *names)
 }
 
 /* The code at `ip` when the node was made; 0 also if memory is out. */
-static uint32_t offline_names_code_of(struct names *names, uint64_t ip, uint32_t node)
+static uint32_t offline_names_code_of(struct trace_names *names, uint64_t ip, uint32_t node)
 {
     if (!ip)
         return 0; /* a node that is missing */
     names->no_memory |= 2 * names->place_count >= names->place_room && !offline_names_grow(names);
     if (names->no_memory)
         return 0;
-    struct place *place = offline_names_slot_of(names->places, names->place_room, ip, 0, true);
+    struct trace_names_place *place =
+        offline_names_slot_of(names->places, names->place_room, ip, 0, true);
     if (place->code && offline_names_still_holds(names, place, node))
         return place->code;
     int32_t module = ip < WIRE_MARK_LIMIT ? -1 : offline_names_module_of(names, ip, node);
     place = offline_names_slot_of(names->places, names->place_room, ip, module, false);
     if (!place->code) {
-        *place = (struct place){ip, module, offline_names_make_code(names, ip, module)};
+        *place = (struct trace_names_place){ip, module, offline_names_make_code(names, ip, module)};
         names->place_count += place->code != 0;
     }
     return place->code;
 }
 
-static void offline_names_fill_nodes(struct names *names, const struct trace_node *nodes,
+static void offline_names_fill_nodes(struct trace_names *names, const struct trace_node *nodes,
                                      size_t count)
 {
     struct profile *profile = names->profile;
@@ -234,7 +236,7 @@ static void offline_names_fill_nodes(struct names *names, const struct trace_nod
 /* ---- Names from the object files ----------------------------------------------------------- */
 
 /* Which codes are to be named, by number; NULL: out of memory. */
-static bool *offline_names_choose_codes(const struct names *names,
+static bool *offline_names_choose_codes(const struct trace_names *names,
                                         const struct offline_wanted *wanted)
 {
     const struct profile *profile = names->profile;
@@ -255,7 +257,7 @@ static bool *offline_names_choose_codes(const struct names *names,
     return chosen;
 }
 
-static void offline_names_code(struct names *names, struct naming *naming, int handle,
+static void offline_names_code(struct trace_names *names, struct naming *naming, int handle,
                                uint32_t number)
 {
     struct symbols_frame resolved[FRAMES_MAX];
@@ -269,8 +271,8 @@ static void offline_names_code(struct names *names, struct naming *naming, int h
 }
 
 /* Handles of naming.h by index into the profile's modules; -1: not asked for yet. */
-static int offline_names_handle_of(const struct names *names, struct naming *naming, int *handles,
-                                   uint32_t module)
+static int offline_names_handle_of(const struct trace_names *names, struct naming *naming,
+                                   int *handles, uint32_t module)
 {
     const struct profile_module *known = &names->profile->modules[module];
     if (handles[module] < 0)
@@ -279,7 +281,7 @@ static int offline_names_handle_of(const struct names *names, struct naming *nam
     return handles[module];
 }
 
-static int offline_names_codes(struct names *names, const struct offline_wanted *wanted)
+static int offline_names_codes(struct trace_names *names, const struct offline_wanted *wanted)
 {
     struct profile *profile = names->profile;
     bool *chosen = offline_names_choose_codes(names, wanted);
@@ -304,7 +306,7 @@ static int offline_names_codes(struct names *names, const struct offline_wanted 
 
 /* ---- Facts --------------------------------------------------------------------------------- */
 
-static void offline_names_take_facts(struct names *names)
+static void offline_names_take_facts(struct trace_names *names)
 {
     const char *key, *value;
     size_t prefix = strlen(TRACE_FACT_META);
@@ -315,7 +317,7 @@ static void offline_names_take_facts(struct names *names)
     }
 }
 
-static void offline_names_say_doubt(struct names *names)
+static void offline_names_say_doubt(struct trace_names *names)
 {
     profile_builder_fact(names->builder, PROFILE_META_NAMED_LATER, OFFLINE_DOUBT);
 }
@@ -327,7 +329,8 @@ const char *offline_names_doubt(const struct profile *names)
 
 /* ---- All of it ----------------------------------------------------------------------------- */
 
-static int offline_names_read_supplement(struct names *names, size_t node_count, bool *is_there)
+static int offline_names_read_supplement(struct trace_names *names, size_t node_count,
+                                         bool *is_there)
 {
     void *bytes;
     size_t size;
@@ -342,7 +345,7 @@ static int offline_names_read_supplement(struct names *names, size_t node_count,
     return names->profile ? 0 : -ENOMEM;
 }
 
-static int offline_names_prepare(struct names *names, bool has_supplement)
+static int offline_names_prepare(struct trace_names *names, bool has_supplement)
 {
     names->known = code_index_new(names->profile);
     names->builder = profile_builder_new(names->profile);
@@ -359,8 +362,8 @@ static int offline_names_prepare(struct names *names, bool has_supplement)
     return 0;
 }
 
-static int offline_names_fill(struct names *names, const struct trace_node *nodes, size_t count,
-                              const struct offline_wanted *wanted)
+static int offline_names_fill(struct trace_names *names, const struct trace_node *nodes,
+                              size_t count, const struct offline_wanted *wanted)
 {
     bool has_supplement = false;
     int error = offline_names_read_supplement(names, count, &has_supplement);
@@ -378,7 +381,7 @@ static int offline_names_fill(struct names *names, const struct trace_node *node
     return error;
 }
 
-static void offline_names_release(struct names *names)
+static void offline_names_release(struct trace_names *names)
 {
     code_index_free(names->known);
     free(names->modules);
@@ -389,7 +392,7 @@ static void offline_names_release(struct names *names)
 int offline_names(const struct trace *trace, size_t before_block,
                   const struct offline_wanted *wanted, struct profile **out)
 {
-    struct names names = {.trace = trace};
+    struct trace_names names = {.trace = trace};
     struct trace_node *nodes = NULL;
     size_t count;
     *out = NULL;

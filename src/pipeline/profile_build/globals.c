@@ -40,8 +40,8 @@ _Static_assert((int)VARIABLES_DATA == PROFILE_SECTION_DATA &&
 enum { BUILD_ID_MAX = 64 };
 
 /* What a profile has of a module. `pool` has the strings. */
-struct content {
-    struct content *next;
+struct globals_content {
+    struct globals_content *next;
     char *path; /* NULL: not in the cache, because nothing shows that the file is the same next
                    time */
     uint8_t build_id[BUILD_ID_MAX];
@@ -60,7 +60,7 @@ struct content {
 };
 
 /* The files read so far. They are kept, because a build runs the same compiler a thousand times. */
-static struct content *cache;
+static struct globals_content *cache;
 static pthread_mutex_t cache_lock = PTHREAD_MUTEX_INITIALIZER;
 
 struct globals {
@@ -71,13 +71,13 @@ struct globals {
     char root[64];
     struct globals_module *modules;
     size_t module_count;
-    struct content **contents; /* one per module; NULL where it could not be read */
+    struct globals_content **contents; /* one per module; NULL where it could not be read */
     struct globals_found found;
 };
 
 /* ---- The content of a module --------------------------------------------------------------- */
 
-static void globals_keep_variables(struct content *content, const struct variables *read)
+static void globals_keep_variables(struct globals_content *content, const struct variables *read)
 {
     size_t room = read->count < MODULE_VARIABLES ? read->count : MODULE_VARIABLES;
     content->variables = calloc(room + 1, sizeof *content->variables);
@@ -124,7 +124,7 @@ static size_t globals_part_places(struct globals_place *places, size_t count)
 }
 
 /* The largest variables come first, so beyond MODULE_PLACES only the smallest have no place. */
-static void globals_keep_places(struct content *content, const struct variables *read)
+static void globals_keep_places(struct globals_content *content, const struct variables *read)
 {
     size_t room = read->count < MODULE_PLACES ? read->count : MODULE_PLACES, count = 0;
     struct globals_place *places = calloc(room + 1, sizeof *places);
@@ -143,7 +143,7 @@ static void globals_keep_places(struct content *content, const struct variables 
 }
 
 /* Sections, for bytes without a variable's name. Without section headers there are none. */
-static void globals_keep_stretches(struct content *content, const struct variables *read)
+static void globals_keep_stretches(struct globals_content *content, const struct variables *read)
 {
     struct strbuf name = STRBUF_INIT;
     content->stretches = calloc(read->section_count + 1, sizeof *content->stretches);
@@ -159,7 +159,7 @@ static void globals_keep_stretches(struct content *content, const struct variabl
     strbuf_release(&name);
 }
 
-static void globals_keep_sections(struct content *content, const struct variables *read)
+static void globals_keep_sections(struct globals_content *content, const struct variables *read)
 {
     struct profile_section_total totals[PROFILE_SECTIONS] = {{.section = 0}}; /* of 0 bytes */
     for (size_t i = 0; i < read->section_count; i++) {
@@ -201,8 +201,8 @@ static bool globals_is_systems(const char *path)
            strncmp(below, "x32/", 4) == 0;
 }
 
-static struct content *globals_content_read(const char *root, const struct globals_module *module,
-                                            uint64_t deadline_ns)
+static struct globals_content *
+globals_content_read(const char *root, const struct globals_module *module, uint64_t deadline_ns)
 {
     uint64_t now_ns = now_monotonic_ns();
     bool has_time = now_ns < deadline_ns && !globals_is_systems(module->path);
@@ -213,7 +213,7 @@ static struct content *globals_content_read(const char *root, const struct globa
         .build_id = module->build_id,
         .build_id_bytes = module->build_id_bytes,
         .place_ms = has_time ? (unsigned)((deadline_ns - now_ns) / 1000000) : 0};
-    struct content *content = calloc(1, sizeof *content);
+    struct globals_content *content = calloc(1, sizeof *content);
     if (!content || variables_read(&read, &request) < 0) {
         free(content);
         return NULL;
@@ -229,7 +229,7 @@ static struct content *globals_content_read(const char *root, const struct globa
     return content;
 }
 
-static void globals_content_free(struct content *content)
+static void globals_content_free(struct globals_content *content)
 {
     if (!content || content->path)
         return;
@@ -242,10 +242,10 @@ static void globals_content_free(struct content *content)
 
 /* ---- Those of all processes ---------------------------------------------------------------- */
 
-static struct content *globals_cache_find(const struct globals_module *module)
+static struct globals_content *globals_cache_find(const struct globals_module *module)
 {
     pthread_mutex_lock(&cache_lock);
-    struct content *at = cache;
+    struct globals_content *at = cache;
     while (at && !(at->build_id_bytes == module->build_id_bytes &&
                    memcmp(at->build_id, module->build_id, at->build_id_bytes) == 0 &&
                    strcmp(at->path, module->path) == 0))
@@ -255,7 +255,7 @@ static struct content *globals_cache_find(const struct globals_module *module)
 }
 
 /* If two processes read the same file at once, both keep it. */
-static void globals_cache_add(struct content *content, const struct globals_module *module)
+static void globals_cache_add(struct globals_content *content, const struct globals_module *module)
 {
     if (!module->build_id_bytes || module->build_id_bytes > BUILD_ID_MAX ||
         !(content->path = strdup(module->path)))
@@ -271,7 +271,7 @@ static void globals_cache_add(struct content *content, const struct globals_modu
 static void globals_read_module(struct globals *globals, size_t index, uint64_t deadline_ns)
 {
     const struct globals_module *module = &globals->modules[index];
-    struct content *content = module->build_id_bytes ? globals_cache_find(module) : NULL;
+    struct globals_content *content = module->build_id_bytes ? globals_cache_find(module) : NULL;
     if (!content && (content = globals_content_read(globals->root, module, deadline_ns)))
         globals_cache_add(content, module);
     globals->contents[index] = content;
@@ -286,7 +286,7 @@ static void globals_read_all(struct globals *globals)
 
 /* ---- Choosing ------------------------------------------------------------------------------ */
 
-static void globals_add(struct globals_found *found, const struct content *content,
+static void globals_add(struct globals_found *found, const struct globals_content *content,
                         int64_t module_id)
 {
     for (size_t i = 0; i < content->variable_count; i++) {
@@ -394,7 +394,8 @@ const struct globals_found *globals_end(struct globals *globals)
 }
 
 /* NULL: the module was not read. */
-static const struct content *globals_content_of(const struct globals *globals, int64_t module_id)
+static const struct globals_content *globals_content_of(const struct globals *globals,
+                                                        int64_t module_id)
 {
     for (size_t i = 0; i < globals->module_count && !globals->is_abandoned; i++)
         if (globals->modules[i].id == module_id && globals->contents[i])
@@ -404,14 +405,14 @@ static const struct content *globals_content_of(const struct globals *globals, i
 
 int globals_quality(const struct globals *globals, int64_t module_id)
 {
-    const struct content *content = globals_content_of(globals, module_id);
+    const struct globals_content *content = globals_content_of(globals, module_id);
     return content ? content->quality : SYMBOLS_NONE;
 }
 
 const struct globals_place *globals_places(const struct globals *globals, int64_t module_id,
                                            size_t *count)
 {
-    const struct content *content = globals_content_of(globals, module_id);
+    const struct globals_content *content = globals_content_of(globals, module_id);
     *count = content ? content->place_count : 0;
     return content ? content->places : NULL;
 }
@@ -419,7 +420,7 @@ const struct globals_place *globals_places(const struct globals *globals, int64_
 const struct globals_stretch *globals_stretches(const struct globals *globals, int64_t module_id,
                                                 size_t *count)
 {
-    const struct content *content = globals_content_of(globals, module_id);
+    const struct globals_content *content = globals_content_of(globals, module_id);
     *count = content ? content->stretch_count : 0;
     return content ? content->stretches : NULL;
 }

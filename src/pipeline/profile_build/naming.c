@@ -20,7 +20,7 @@ enum { BUILD_ID_MAX = 64, WORTH_TRIMMING = 1 << 20 };
 
 /* A module that is open already. Without a build-id it is not known whether it is the same file. A
  * build-id that is longer than a profile may have counts as none. */
-struct known {
+struct naming_known {
     char *path;
     uint8_t build_id[BUILD_ID_MAX];
     size_t build_id_bytes;
@@ -32,7 +32,7 @@ struct naming {
     bool is_awake; /* files may be open */
     int turn;      /* name_turn.h, while it is awake and turns are taken */
     pthread_mutex_t lock;
-    struct known *known;
+    struct naming_known *known;
     size_t known_count, known_room;
     struct name_answers *answers; /* NULL: none are kept */
     /* of a profile's names; the modules that were added are `known`, and `module` is their handle
@@ -144,11 +144,11 @@ void naming_close(struct naming *naming)
     free(naming);
 }
 
-static const struct known *naming_find(const struct naming *naming, const char *path,
-                                       const uint8_t *build_id, size_t bytes)
+static const struct naming_known *naming_find(const struct naming *naming, const char *path,
+                                              const uint8_t *build_id, size_t bytes)
 {
     for (size_t i = 0; bytes && i < naming->known_count; i++) {
-        const struct known *known = &naming->known[i];
+        const struct naming_known *known = &naming->known[i];
         if (known->build_id_bytes == bytes && memcmp(known->build_id, build_id, bytes) == 0 &&
             strcmp(known->path, path) == 0)
             return known;
@@ -163,8 +163,8 @@ static void naming_remember(struct naming *naming, const char *path, const uint8
         bytes = 0;
     array_need_room(&naming->known, &naming->known_room, naming->known_count,
                     sizeof *naming->known);
-    struct known *known = &naming->known[naming->known_count++];
-    *known = (struct known){.path = strdup(path), .build_id_bytes = bytes, .module = module};
+    struct naming_known *known = &naming->known[naming->known_count++];
+    *known = (struct naming_known){.path = strdup(path), .build_id_bytes = bytes, .module = module};
     if (!known->path)
         memory_exhausted();
     memcpy(known->build_id, build_id, bytes);
@@ -179,7 +179,7 @@ static uint32_t naming_profile_module(const struct naming *naming, int module)
 
 static int naming_file_handle(struct naming *naming, int module)
 {
-    struct known *known = &naming->known[module];
+    struct naming_known *known = &naming->known[module];
     if (known->module < 0)
         known->module =
             naming_add_module(naming->files, known->path, known->build_id, known->build_id_bytes);
@@ -232,7 +232,7 @@ int naming_add_module(struct naming *naming, const char *path, const uint8_t *bu
         pthread_mutex_unlock(&naming->lock);
         return added;
     }
-    const struct known *known = naming_find(naming, path, build_id, build_id_bytes);
+    const struct naming_known *known = naming_find(naming, path, build_id, build_id_bytes);
     int module =
         known ? known->module : symbols_add_module(naming->symbols, path, build_id, build_id_bytes);
     if (!known)

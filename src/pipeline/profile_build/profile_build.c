@@ -27,7 +27,7 @@ enum { FRAMES_MAX = 64 };
 #define VARIABLES_OF_A_SAMPLE 1000
 #define VARIABLE_BYTES        4096
 
-struct module {
+struct profile_build_module {
     struct origins_module entry; /* with another path: */
     char *path;
     char *function; /* of an interpreted function, whose file is `path`; NULL: a module of the
@@ -39,7 +39,7 @@ struct module {
 };
 
 /* ip → location, for addresses of one module (or of none, module -1). */
-struct place {
+struct profile_build_place {
     uint64_t ip;
     int32_t module;
     uint32_t location; /* 0: empty slot */
@@ -48,13 +48,13 @@ struct place {
     bool hands_on;     /* the call hands on what it gets, so its caller is asked */
 };
 
-struct fact {
+struct profile_build_fact {
     char *key, *text; /* text NULL: a number */
     int64_t number;
 };
 
 /* What a block of sites adds to the totals, as last written. */
-struct part {
+struct profile_build_part {
     uint64_t lifetime_ns, freed_lifetime_ns, alloc_time_ns, free_time_ns;
     uint64_t unattributed; /* calls recorded without a path */
     uint64_t unwalkable;   /* call paths with metrics that begin where a walk ended early */
@@ -66,23 +66,23 @@ struct writer {
     char *path, *executable;
     pid_t pid;
     size_t module_cursor;
-    struct module *modules;
+    struct profile_build_module *modules;
     size_t module_count, module_room;
     uint32_t *loaded; /* numbers of those that are the loader's */
     size_t loaded_count, loaded_room;
     uint32_t *scripts; /* by the number of the function: its place in `modules`; UINT32_MAX: none */
     size_t script_count, script_room;
-    struct map script_files; /* places in `modules`, by path */
-    struct place *places;    /* open addressing, a power of two */
+    struct map script_files;            /* places in `modules`, by path */
+    struct profile_build_place *places; /* open addressing, a power of two */
     size_t place_count, place_room;
-    bool has_nameless;  /* a place is nameless */
-    unsigned jit_maps;  /* naming_jit_maps() when these were asked for last */
-    bool *unwalkable;   /* by node, of those written */
-    struct part *parts; /* by number of the block */
+    bool has_nameless;                /* a place is nameless */
+    unsigned jit_maps;                /* naming_jit_maps() when these were asked for last */
+    bool *unwalkable;                 /* by node, of those written */
+    struct profile_build_part *parts; /* by number of the block */
     size_t part_count, part_room;
-    struct part total;
+    struct profile_build_part total;
     uint32_t nodes_written; /* nodes below this are in the profile; 0 and the root never are */
-    struct fact *facts;
+    struct profile_build_fact *facts;
     size_t fact_count, fact_room;
     struct sources *sources;     /* NULL: not wanted */
     struct globals *globals;     /* being read; NULL else */
@@ -188,7 +188,8 @@ static void profile_build_add_fact(struct writer *writer, const char *key, char 
                                    int64_t number)
 {
     array_need_room(&writer->facts, &writer->fact_room, writer->fact_count, sizeof *writer->facts);
-    writer->facts[writer->fact_count++] = (struct fact){memory_need(strdup(key)), text, number};
+    writer->facts[writer->fact_count++] =
+        (struct profile_build_fact){memory_need(strdup(key)), text, number};
 }
 
 void profile_build_fact(struct writer *writer, const char *key, const char *value)
@@ -206,7 +207,7 @@ static int profile_build_write_facts(struct writer *writer)
 {
     int status = 0;
     for (size_t i = 0; i < writer->fact_count; i++) {
-        struct fact *fact = &writer->facts[i];
+        struct profile_build_fact *fact = &writer->facts[i];
         if (status == 0)
             status = fact->text ? profile_put_text(writer->profile, fact->key, fact->text)
                                 : profile_put_integer(writer->profile, fact->key, fact->number);
@@ -221,11 +222,11 @@ static int profile_build_write_facts(struct writer *writer)
 
 static bool profile_build_is_path(const void *modules, uint32_t number, const void *path)
 {
-    return strcmp(((const struct module *)modules)[number].path, path) == 0;
+    return strcmp(((const struct profile_build_module *)modules)[number].path, path) == 0;
 }
 
 /* Adds an interpreted function and its file (wire.h). */
-static void profile_build_add_script(struct writer *writer, struct module *module)
+static void profile_build_add_script(struct writer *writer, struct profile_build_module *module)
 {
     uint32_t index = (uint32_t)(module - writer->modules);
     uint32_t number = wire_script_function(module->entry.start);
@@ -259,10 +260,10 @@ static void profile_build_add_module(void *context, const struct origins_module 
     struct writer *writer = context;
     array_need_room(&writer->modules, &writer->module_room, writer->module_count,
                     sizeof *writer->modules);
-    struct module *module = &writer->modules[writer->module_count++];
+    struct profile_build_module *module = &writer->modules[writer->module_count++];
     const char *path = *source->path ? source->path : writer->executable;
-    *module =
-        (struct module){.entry = *source, .path = memory_need(strdup(path)), .told_quality = -1};
+    *module = (struct profile_build_module){
+        .entry = *source, .path = memory_need(strdup(path)), .told_quality = -1};
     if (wire_is_script(source->start))
         profile_build_add_script(writer, module);
     else
@@ -285,7 +286,7 @@ static int profile_build_module_of(const struct writer *writer, uint64_t ip, uin
     if (wire_is_script(ip))
         return profile_build_script_of(writer, ip);
     for (size_t i = writer->loaded_count; i-- > 0;) {
-        const struct module *module = &writer->modules[writer->loaded[i]];
+        const struct profile_build_module *module = &writer->modules[writer->loaded[i]];
         uint32_t died = atomic_load_explicit(module->entry.died, memory_order_relaxed);
         if (ip >= module->entry.start && ip < module->entry.end && node >= module->entry.born &&
             node < died)
@@ -296,7 +297,7 @@ static int profile_build_module_of(const struct writer *writer, uint64_t ip, uin
 
 static int profile_build_write_module(struct writer *writer, size_t index, int quality)
 {
-    struct module *module = &writer->modules[index];
+    struct profile_build_module *module = &writer->modules[index];
     struct profile_module row = {.id = (int64_t)index + 1,
                                  .path = module->path,
                                  .build_id = module->entry.build_id,
@@ -313,7 +314,7 @@ static int profile_build_write_modules(struct writer *writer)
 {
     int status = 0;
     for (size_t i = 0; i < writer->module_count && status == 0; i++) {
-        const struct module *module = &writer->modules[i];
+        const struct profile_build_module *module = &writer->modules[i];
         if (!module->used)
             continue;
         int quality = module->function ? SYMBOLS_LINES
@@ -326,8 +327,9 @@ static int profile_build_write_modules(struct writer *writer)
 
 /* ---- Locations ---- */
 
-static struct place *profile_build_place_slot(struct place *places, size_t room, uint64_t ip,
-                                              int32_t module)
+static struct profile_build_place *profile_build_place_slot(struct profile_build_place *places,
+                                                            size_t room, uint64_t ip,
+                                                            int32_t module)
 {
     size_t at = hash_u64(ip ^ (uint64_t)(uint32_t)module << 48) & (room - 1);
     while (places[at].location && (places[at].ip != ip || places[at].module != module))
@@ -338,9 +340,9 @@ static struct place *profile_build_place_slot(struct place *places, size_t room,
 static void profile_build_places_grow(struct writer *writer)
 {
     size_t room = writer->place_room ? 2 * writer->place_room : 1 << 12;
-    struct place *places = memory_need(calloc(room, sizeof *places));
+    struct profile_build_place *places = memory_need(calloc(room, sizeof *places));
     for (size_t i = 0; i < writer->place_room; i++) {
-        struct place *old = &writer->places[i];
+        struct profile_build_place *old = &writer->places[i];
         if (old->location)
             *profile_build_place_slot(places, room, old->ip, old->module) = *old;
     }
@@ -375,7 +377,8 @@ static void profile_build_note_sources(struct writer *writer, int module,
             memory_need(NULL);
 }
 
-static void profile_build_note_nameless(struct writer *writer, struct place *place, bool is_named)
+static void profile_build_note_nameless(struct writer *writer, struct profile_build_place *place,
+                                        bool is_named)
 {
     place->is_nameless = place->module < 0 && !is_named;
     if (place->is_nameless && !writer->has_nameless)
@@ -383,7 +386,7 @@ static void profile_build_note_nameless(struct writer *writer, struct place *pla
     writer->has_nameless |= place->is_nameless;
 }
 
-static int profile_build_write_location(struct writer *writer, struct place *place)
+static int profile_build_write_location(struct writer *writer, struct profile_build_place *place)
 {
     const uint64_t ip = place->ip;
     const int module = place->module;
@@ -436,10 +439,11 @@ static int64_t profile_build_location_of(struct writer *writer, uint64_t ip, uin
     int module = ip < WIRE_MARK_LIMIT ? -1 : profile_build_module_of(writer, ip, node);
     if (2 * writer->place_count >= writer->place_room)
         profile_build_places_grow(writer);
-    struct place *place = profile_build_place_slot(writer->places, writer->place_room, ip, module);
+    struct profile_build_place *place =
+        profile_build_place_slot(writer->places, writer->place_room, ip, module);
     if (!place->location) {
-        *place =
-            (struct place){.ip = ip, .module = module, .location = (uint32_t)++writer->place_count};
+        *place = (struct profile_build_place){
+            .ip = ip, .module = module, .location = (uint32_t)++writer->place_count};
         int status = profile_build_write_location(writer, place);
         if (status < 0)
             return status;
@@ -472,10 +476,10 @@ static int profile_build_write_nodes(struct writer *writer, const struct origins
 
 /* ---- Types of what calls allocate ---- */
 
-static int profile_build_write_type(struct writer *writer, const struct place *place,
+static int profile_build_write_type(struct writer *writer, const struct profile_build_place *place,
                                     const struct symbols_call_type *type)
 {
-    const struct module *module = &writer->modules[place->module];
+    const struct profile_build_module *module = &writer->modules[place->module];
     struct profile_call_type row = {.module_id = place->module + 1,
                                     .address = place->ip - module->entry.bias,
                                     .kind = type->hands_on    ? PROFILE_CALL_HANDED_ON
@@ -497,7 +501,7 @@ static int profile_build_write_type(struct writer *writer, const struct place *p
 }
 
 /* Each place is asked once. */
-static int profile_build_find_type(struct writer *writer, struct place *place)
+static int profile_build_find_type(struct writer *writer, struct profile_build_place *place)
 {
     struct symbols_call_type type;
     if (place->is_typed)
@@ -505,7 +509,7 @@ static int profile_build_find_type(struct writer *writer, struct place *place)
     place->is_typed = true;
     if (place->module < 0 || wire_is_script(place->ip))
         return 0;
-    const struct module *module = &writer->modules[place->module];
+    const struct profile_build_module *module = &writer->modules[place->module];
     if (!naming_type_of_call(writer->naming, module->symbols, place->ip - module->entry.bias,
                              &type))
         return 0;
@@ -523,7 +527,7 @@ static int profile_build_type_path(struct writer *writer, const struct origins *
         struct origins_node node = origins->node(origins->context, path);
         if (node.ip < WIRE_MARK_LIMIT)
             break;
-        struct place *place =
+        struct profile_build_place *place =
             profile_build_place_slot(writer->places, writer->place_room, node.ip,
                                      profile_build_module_of(writer, node.ip, path));
         if (!place->location)
@@ -549,15 +553,15 @@ static int profile_build_write_types(struct writer *writer, const struct origins
 
 /* ---- Metrics ---- */
 
-static struct part profile_build_part_of(const struct writer *writer,
-                                         const struct snapshot *snapshot,
-                                         const struct snapshot_block *block)
+static struct profile_build_part profile_build_part_of(const struct writer *writer,
+                                                       const struct snapshot *snapshot,
+                                                       const struct snapshot_block *block)
 {
-    struct part part = {.lifetime_ns = block->lifetime_ns,
-                        .freed_lifetime_ns = block->freed_lifetime_ns,
-                        .alloc_time_ns = block->alloc_time_ns,
-                        .free_time_ns = block->free_time_ns,
-                        .unattributed = block->unattributed};
+    struct profile_build_part part = {.lifetime_ns = block->lifetime_ns,
+                                      .freed_lifetime_ns = block->freed_lifetime_ns,
+                                      .alloc_time_ns = block->alloc_time_ns,
+                                      .free_time_ns = block->free_time_ns,
+                                      .unattributed = block->unattributed};
     for (size_t i = 0; i < block->count; i++) {
         uint32_t path = snapshot->paths[block->paths + i];
         /* A path beyond the published nodes is damage, which the reader of the profile reports. */
@@ -566,12 +570,13 @@ static struct part profile_build_part_of(const struct writer *writer,
     return part;
 }
 
-static void profile_build_replace_part(struct writer *writer, size_t number, struct part part)
+static void profile_build_replace_part(struct writer *writer, size_t number,
+                                       struct profile_build_part part)
 {
     array_need_room(&writer->parts, &writer->part_room, number, sizeof *writer->parts);
     if (number >= writer->part_count)
         writer->part_count = number + 1;
-    struct part *old = &writer->parts[number], *total = &writer->total;
+    struct profile_build_part *old = &writer->parts[number], *total = &writer->total;
     total->lifetime_ns += part.lifetime_ns - old->lifetime_ns;
     total->freed_lifetime_ns += part.freed_lifetime_ns - old->freed_lifetime_ns;
     total->alloc_time_ns += part.alloc_time_ns - old->alloc_time_ns;
@@ -639,7 +644,7 @@ static bool profile_build_find_module(void *context, uint64_t address,
 {
     const struct writer *writer = context;
     for (size_t i = writer->loaded_count; i-- > 0;) {
-        const struct module *module = &writer->modules[writer->loaded[i]];
+        const struct profile_build_module *module = &writer->modules[writer->loaded[i]];
         if (address < module->entry.start || address >= module->entry.end)
             continue;
         *found = (struct variable_module){
@@ -796,7 +801,7 @@ static void profile_build_want_globals(struct writer *writer, const struct origi
 
 /* ---- Variables ----------------------------------------------------------------------------- */
 
-static bool profile_build_has_globals(const struct module *module)
+static bool profile_build_has_globals(const struct profile_build_module *module)
 {
     return atomic_load_explicit(module->entry.died, memory_order_relaxed) == UINT32_MAX &&
            !wire_is_recorder(module->path);
@@ -808,7 +813,7 @@ void profile_build_read_globals(struct writer *writer, const struct origins *ori
     struct globals_module *modules = memory_need(calloc(writer->module_count + 1, sizeof *modules));
     size_t count = 0;
     for (size_t i = 0; i < writer->loaded_count; i++) {
-        const struct module *module = &writer->modules[writer->loaded[i]];
+        const struct profile_build_module *module = &writer->modules[writer->loaded[i]];
         if (profile_build_has_globals(module))
             modules[count++] =
                 (struct globals_module){(int64_t)writer->loaded[i] + 1, module->path,
@@ -821,7 +826,7 @@ void profile_build_read_globals(struct writer *writer, const struct origins *ori
 /* Writes a module that is in no call path, because the profile has its variables. */
 static int profile_build_write_module_of(struct writer *writer, int64_t id, int quality)
 {
-    const struct module *module = &writer->modules[id - 1];
+    const struct profile_build_module *module = &writer->modules[id - 1];
     if (module->used || module->told_quality >= 0)
         return 0;
     return profile_build_write_module(writer, (size_t)id - 1, quality);

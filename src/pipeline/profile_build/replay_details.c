@@ -8,7 +8,7 @@
 #include "base/array.h"
 #include "base/memory.h"
 
-struct taking {
+struct replay_details_taking {
     struct details *details;
     struct clock_scale scale;
 };
@@ -31,7 +31,7 @@ static void *details_next(void *array, size_t *count, size_t *room, size_t more,
 
 static void details_take_row(void *context, const struct distribution_row *row)
 {
-    const struct taking *taking = context;
+    const struct replay_details_taking *taking = context;
     struct distribution_row *taken = NEXT(taking->details, distribution, 1);
     *taken = *row;
     if (row->x == DISTRIBUTION_OTHERS)
@@ -69,13 +69,13 @@ static void details_merge_bins(struct details *details)
 
 static void details_take_exchange(void *context, const struct exchange *exchange)
 {
-    const struct taking *taking = context;
+    const struct replay_details_taking *taking = context;
     *(struct exchange *)NEXT(taking->details, exchange, 1) = *exchange;
 }
 
 static void details_take_stack_peak(void *context, const struct stack_peak *peak)
 {
-    const struct taking *taking = context;
+    const struct replay_details_taking *taking = context;
     struct stack_peak *taken = NEXT(taking->details, stack_peak, 1);
     *taken = *peak;
     taken->ticks = clock_moment_ns(taking->scale, peak->ticks);
@@ -83,13 +83,13 @@ static void details_take_stack_peak(void *context, const struct stack_peak *peak
 
 static void details_take_stack_layer(void *context, const struct stack_layer *layer)
 {
-    const struct taking *taking = context;
+    const struct replay_details_taking *taking = context;
     *(struct stack_layer *)NEXT(taking->details, stack_layer, 1) = *layer;
 }
 
 static void details_take_curve(void *context, const struct curve *curve)
 {
-    const struct taking *taking = context;
+    const struct replay_details_taking *taking = context;
     size_t first = taking->details->point_count;
     struct curve_point *points = NEXT(taking->details, point, curve->count);
     for (uint32_t i = 0; i < curve->count; i++)
@@ -101,7 +101,7 @@ static void details_take_curve(void *context, const struct curve *curve)
     taken->points = (const struct curve_point *)first; /* the array may still move */
 }
 
-static void details_take_peaks(const struct taking *taking, struct replay *replay)
+static void details_take_peaks(const struct replay_details_taking *taking, struct replay *replay)
 {
     struct details *details = taking->details;
     details->peak_count = replay_peaks(replay, details->peaks);
@@ -112,8 +112,8 @@ static void details_take_peaks(const struct taking *taking, struct replay *repla
 /* ---- Marks and regions ---- */
 
 /* The name's offset, in place of a pointer until `names` no longer moves. */
-static const char *details_take_name(const struct taking *taking, const struct replay *replay,
-                                     uint32_t number)
+static const char *details_take_name(const struct replay_details_taking *taking,
+                                     const struct replay *replay, uint32_t number)
 {
     struct strbuf *names = &taking->details->names;
     size_t offset = names->length;
@@ -122,7 +122,8 @@ static const char *details_take_name(const struct taking *taking, const struct r
     return (const char *)offset;
 }
 
-static void details_take_marks(const struct taking *taking, const struct replay *replay)
+static void details_take_marks(const struct replay_details_taking *taking,
+                               const struct replay *replay)
 {
     struct details *details = taking->details;
     const struct replay_mark *marks = replay_marks(replay, &details->mark_count);
@@ -138,7 +139,7 @@ static void details_take_marks(const struct taking *taking, const struct replay 
                                   .live_count = marks[i].live_count};
 }
 
-static struct profile_region details_region_of(const struct taking *taking,
+static struct profile_region details_region_of(const struct replay_details_taking *taking,
                                                const struct replay *replay, uint32_t id,
                                                const struct replay_region *region)
 {
@@ -159,7 +160,8 @@ static struct profile_region details_region_of(const struct taking *taking,
     };
 }
 
-static void details_take_regions(const struct taking *taking, const struct replay *replay)
+static void details_take_regions(const struct replay_details_taking *taking,
+                                 const struct replay *replay)
 {
     struct details *details = taking->details;
     struct replay_region *regions = replay_regions(replay, &details->region_count);
@@ -172,7 +174,7 @@ static void details_take_regions(const struct taking *taking, const struct repla
 static void details_take_region_block(void *context, uint32_t first,
                                       struct replay_region_site *sites, size_t count)
 {
-    const struct taking *taking = context;
+    const struct replay_details_taking *taking = context;
     struct details *details = taking->details;
     struct details_block *block = NEXT(details, region_block, 1);
     for (size_t i = 0; i < count; i++)
@@ -192,7 +194,7 @@ static void details_name_all(struct details *details)
 
 void details_take(struct details *details, struct replay *replay, struct clock_scale scale)
 {
-    struct taking taking = {details, scale};
+    struct replay_details_taking taking = {details, scale};
     *details = (struct details){.names = STRBUF_INIT, .bodies = STRBUF_INIT};
     details_take_marks(&taking, replay);
     details_take_regions(&taking, replay);

@@ -11,14 +11,15 @@
 
 _Static_assert(PROFILE_BLOCK_SITES == REPLAY_BLOCK_SITES, "a block that changed is one to write");
 
-struct taking {
+struct snapshot_taking {
     struct snapshot *snapshot;
     struct clock_scale scale;
 };
 
 /* ---- Ticks become nanoseconds ---- */
 
-static void snapshot_thread_to_ns(const struct taking *taking, struct thread_metrics *thread)
+static void snapshot_thread_to_ns(const struct snapshot_taking *taking,
+                                  struct thread_metrics *thread)
 {
     thread->start_ticks = clock_moment_ns(taking->scale, thread->start_ticks);
     thread->end_ticks = clock_moment_ns(taking->scale, thread->end_ticks);
@@ -55,7 +56,7 @@ static void snapshot_add_to_sums(struct snapshot_block *block, const struct repl
 static void snapshot_take_block(void *context, uint32_t first, struct replay_site *sites,
                                 size_t count)
 {
-    struct taking *taking = context;
+    struct snapshot_taking *taking = context;
     struct snapshot *snapshot = taking->snapshot;
     array_need_room(&snapshot->blocks, &snapshot->block_room, snapshot->block_count,
                     sizeof *snapshot->blocks);
@@ -78,7 +79,7 @@ static void snapshot_take_block(void *context, uint32_t first, struct replay_sit
 static void snapshot_take_mapped_block(void *context, uint32_t first, struct replay_site *sites,
                                        size_t count)
 {
-    struct taking *taking = context;
+    struct snapshot_taking *taking = context;
     struct snapshot *snapshot = taking->snapshot;
     array_need_room(&snapshot->mapped_blocks, &snapshot->mapped_block_room,
                     snapshot->mapped_block_count, sizeof *snapshot->mapped_blocks);
@@ -101,7 +102,7 @@ static void *snapshot_copy(const void *array, size_t count, size_t size)
     return made;
 }
 
-static int snapshot_take_rest(const struct taking *taking, struct replay *replay)
+static int snapshot_take_rest(const struct snapshot_taking *taking, struct replay *replay)
 {
     struct snapshot *snapshot = taking->snapshot;
     uint64_t bucket_ticks;
@@ -132,7 +133,7 @@ static int snapshot_take_rest(const struct taking *taking, struct replay *replay
 int snapshot_take(struct snapshot *snapshot, struct replay *replay,
                   const struct snapshot_moment *moment)
 {
-    struct taking taking = {snapshot, moment->scale};
+    struct snapshot_taking taking = {snapshot, moment->scale};
     *snapshot = (struct snapshot){.bodies = STRBUF_INIT,
                                   .node_count = moment->node_count,
                                   .duration_ns = clock_moment_ns(moment->scale, moment->now_ticks),

@@ -14,13 +14,13 @@
 #include "base/map.h"
 #include "base/regular.h"
 
-struct source {
+struct code_source {
     char *path;
     struct timespec built; /* when the oldest module of it was written; 0: no module is there */
 };
 
 struct sources {
-    struct source *files;
+    struct code_source *files;
     size_t count, room;
     struct map by_path; /* of files */
     /* Locations come module by module: most are of the last one. */
@@ -48,7 +48,8 @@ void sources_free(struct sources *sources)
 /* ---- The set ------------------------------------------------------------------------------- */
 
 /* NULL: it is not there. */
-static struct source *sources_find(const struct sources *sources, uint64_t hash, const char *path)
+static struct code_source *sources_find(const struct sources *sources, uint64_t hash,
+                                        const char *path)
 {
     uint32_t number;
     for (struct map_probe probe = map_probe(&sources->by_path, hash); map_next(&probe, &number);)
@@ -66,7 +67,7 @@ static int sources_add_new(struct sources *sources, uint64_t hash, const char *f
         free(path);
         return -ENOMEM;
     }
-    sources->files[sources->count++] = (struct source){path, sources->module_built};
+    sources->files[sources->count++] = (struct code_source){path, sources->module_built};
     return 0;
 }
 
@@ -97,7 +98,7 @@ int sources_add(struct sources *sources, const char *file, const char *module)
     if (error)
         return error;
     uint64_t hash = hash_bytes(file, strlen(file));
-    struct source *source = sources_find(sources, hash, file);
+    struct code_source *source = sources_find(sources, hash, file);
     if (!source)
         return sources_add_new(sources, hash, file);
     bool known = sources->module_built.tv_sec != 0;
@@ -127,14 +128,14 @@ static int sources_add_changed(char **list, const char *path)
     return 0;
 }
 
-struct reading {
+struct sources_reading {
     size_t file_limit, left;
     int (*put)(void *context, const char *path, const char *text, size_t bytes);
     void *context;
     struct sources_result *result;
 };
 
-static int sources_keep(struct reading *reading, const struct source *source,
+static int sources_keep(struct sources_reading *reading, const struct code_source *source,
                         const struct regular_file *file)
 {
     int error = reading->put(reading->context, source->path, file->bytes, file->count);
@@ -146,7 +147,7 @@ static int sources_keep(struct reading *reading, const struct source *source,
     return changed ? sources_add_changed(&reading->result->changed, source->path) : 0;
 }
 
-static int sources_read_one(struct reading *reading, const struct source *source)
+static int sources_read_one(struct sources_reading *reading, const struct code_source *source)
 {
     struct regular_file file;
     size_t limit = reading->left < reading->file_limit ? reading->left : reading->file_limit;
@@ -173,7 +174,7 @@ int sources_read(const struct sources *sources, size_t file_limit, size_t total_
                  int (*put)(void *context, const char *path, const char *text, size_t bytes),
                  void *context, struct sources_result *result)
 {
-    struct reading reading = {file_limit, total_limit, put, context, result};
+    struct sources_reading reading = {file_limit, total_limit, put, context, result};
     int error = 0;
     *result = (struct sources_result){0};
     for (int system = 0; system < 2; system++)

@@ -10,7 +10,7 @@
 
 enum { FIRST_CHUNK_BYTES = 1 << 10, CHUNK_GROWTH = 4 };
 
-struct seat {
+struct stream_writer_seat {
     unsigned char *chunk; /* the one under way, its header included; NULL: none */
     uint32_t used, room;
     uint64_t offset;  /* of the chunk under way, in the file */
@@ -21,7 +21,7 @@ struct seat {
 struct stream_writer {
     int fd, error;
     uint64_t bytes; /* of the file, chunks under way included */
-    struct seat *seats;
+    struct stream_writer_seat *seats;
     uint32_t seat_count, seat_room;
 };
 
@@ -76,11 +76,11 @@ static void stream_write_at(struct stream_writer *writer, const void *bytes, siz
 
 /* ---- Chunks -------------------------------------------------------------------------------- */
 
-static struct seat *stream_seat_of(struct stream_writer *writer, uint32_t number)
+static struct stream_writer_seat *stream_seat_of(struct stream_writer *writer, uint32_t number)
 {
     if (number >= writer->seat_room) {
         uint32_t room = writer->seat_room ? 2 * writer->seat_room : 16;
-        struct seat *seats;
+        struct stream_writer_seat *seats;
         while (room <= number)
             room *= 2;
         seats = realloc(writer->seats, room * sizeof *seats);
@@ -97,7 +97,8 @@ static struct seat *stream_seat_of(struct stream_writer *writer, uint32_t number
     return &writer->seats[number];
 }
 
-static void stream_end_chunk(struct stream_writer *writer, struct seat *seat, uint64_t next)
+static void stream_end_chunk(struct stream_writer *writer, struct stream_writer_seat *seat,
+                             uint64_t next)
 {
     struct stream_chunk head = {(uint32_t)(seat - writer->seats),
                                 seat->used - (uint32_t)sizeof head, next};
@@ -106,14 +107,14 @@ static void stream_end_chunk(struct stream_writer *writer, struct seat *seat, ui
     stream_write_at(writer, seat->chunk, seat->room, seat->offset);
 }
 
-static uint32_t stream_next_room(const struct seat *seat)
+static uint32_t stream_next_room(const struct stream_writer_seat *seat)
 {
     uint32_t room = seat->room ? seat->room * CHUNK_GROWTH : FIRST_CHUNK_BYTES;
 
     return room < STREAM_CHUNK_BYTES ? room : STREAM_CHUNK_BYTES;
 }
 
-static bool stream_begin_chunk(struct stream_writer *writer, struct seat *seat)
+static bool stream_begin_chunk(struct stream_writer *writer, struct stream_writer_seat *seat)
 {
     uint32_t room = stream_next_room(seat);
     unsigned char *chunk = seat->chunk;
@@ -137,9 +138,10 @@ static bool stream_begin_chunk(struct stream_writer *writer, struct seat *seat)
 
 /* ---- Operations ---------------------------------------------------------------------------- */
 
-static struct seat *stream_begin_op(struct stream_writer *writer, uint32_t number, unsigned op)
+static struct stream_writer_seat *stream_begin_op(struct stream_writer *writer, uint32_t number,
+                                                  unsigned op)
 {
-    struct seat *seat = stream_seat_of(writer, number);
+    struct stream_writer_seat *seat = stream_seat_of(writer, number);
 
     if (!seat || writer->error)
         return NULL;
@@ -149,14 +151,14 @@ static struct seat *stream_begin_op(struct stream_writer *writer, uint32_t numbe
     return seat;
 }
 
-static void stream_put(struct seat *seat, uint64_t number)
+static void stream_put(struct stream_writer_seat *seat, uint64_t number)
 {
     for (; number >= 0x80; number >>= 7)
         seat->chunk[seat->used++] = (unsigned char)(number | 0x80);
     seat->chunk[seat->used++] = (unsigned char)number;
 }
 
-static void stream_put_slot(struct seat *seat, const struct stream_slot *slot)
+static void stream_put_slot(struct stream_writer_seat *seat, const struct stream_slot *slot)
 {
     stream_put(seat, slot->number);
     if (slot->shared)
@@ -171,7 +173,7 @@ static unsigned stream_flag(const struct stream_slot *slot, unsigned flag)
 void stream_put_birth(struct stream_writer *writer, uint32_t seat_number, enum stream_kind kind,
                       unsigned align_log2, uint64_t size_bytes, const struct stream_slot *slot)
 {
-    struct seat *seat =
+    struct stream_writer_seat *seat =
         stream_begin_op(writer, seat_number, kind | stream_flag(slot, STREAM_SHARED));
 
     if (!seat)
@@ -187,7 +189,7 @@ void stream_put_realloc(struct stream_writer *writer, uint32_t seat_number, uint
                         const struct stream_slot *slot)
 {
     unsigned flags = stream_flag(old, STREAM_OLD_SHARED) | stream_flag(slot, STREAM_SHARED);
-    struct seat *seat = stream_begin_op(writer, seat_number, STREAM_REALLOC | flags);
+    struct stream_writer_seat *seat = stream_begin_op(writer, seat_number, STREAM_REALLOC | flags);
 
     if (!seat)
         return;
@@ -200,7 +202,7 @@ void stream_put_realloc(struct stream_writer *writer, uint32_t seat_number, uint
 void stream_put_free(struct stream_writer *writer, uint32_t seat_number,
                      const struct stream_slot *slot)
 {
-    struct seat *seat =
+    struct stream_writer_seat *seat =
         stream_begin_op(writer, seat_number, STREAM_FREE | stream_flag(slot, STREAM_SHARED));
 
     if (seat)
@@ -210,9 +212,11 @@ void stream_put_free(struct stream_writer *writer, uint32_t seat_number,
 void stream_put_control(struct stream_writer *writer, uint32_t seat_number, enum stream_kind kind,
                         uint32_t number)
 {
-    struct seat *spawned = kind == STREAM_SPAWN ? stream_seat_of(writer, number) : NULL;
+    struct stream_writer_seat *spawned =
+        kind == STREAM_SPAWN ? stream_seat_of(writer, number) : NULL;
     uint32_t lane = spawned ? ++spawned->spawned : 0;
-    struct seat *seat = stream_begin_op(writer, seat_number, kind); /* may move seats */
+    struct stream_writer_seat *seat =
+        stream_begin_op(writer, seat_number, kind); /* may move seats */
 
     if (!seat)
         return;
@@ -226,7 +230,7 @@ void stream_put_control(struct stream_writer *writer, uint32_t seat_number, enum
 
 void stream_count_private(struct stream_writer *writer, uint32_t seat_number, uint32_t slots)
 {
-    struct seat *seat = stream_seat_of(writer, seat_number);
+    struct stream_writer_seat *seat = stream_seat_of(writer, seat_number);
 
     if (seat)
         seat->facts.private_slots = slots;

@@ -20,31 +20,31 @@
 enum { COLUMNS = 720, USUAL_TOP = 8, MOST_TOP = 40, NAME_COLUMNS = 90, PATH_FRAMES = 4 };
 
 /* At this time the group's level changes by so much. */
-struct step {
+struct plot_curves_step {
     uint64_t time_ns;
     int64_t change;
     uint32_t group;
 };
-struct held {
+struct plot_curves_held {
     uint64_t key;
     uint32_t curve, group;
 };
-struct group {
+struct plot_curves_group {
     uint32_t node; /* of one of its curves */
     int64_t level, top;
     bool shown;
     size_t series;
 };
 
-struct curves {
+struct plot_curves {
     const struct profile *profile;
     enum plot_view view;
     bool *hidden, *wanted; /* by line; by node, NULL: all */
-    struct held *held;
+    struct plot_curves_held *held;
     size_t held_count;
-    struct group *groups;
+    struct plot_curves_group *groups;
     size_t group_count;
-    struct step *steps;
+    struct plot_curves_step *steps;
     size_t step_count;
 };
 
@@ -52,7 +52,7 @@ struct curves {
 
 /* Call paths whose frames look the same (two calls on one line, or in a function without lines) are
  * one series, since a reader could not tell their lines apart. */
-static uint64_t plot_curves_path_key(const struct curves *curves, uint32_t node)
+static uint64_t plot_curves_path_key(const struct plot_curves *curves, uint32_t node)
 {
     struct frame_walk walk;
     struct frame frame = frame_walk_begin(&walk, curves->profile, curves->hidden, node);
@@ -63,7 +63,7 @@ static uint64_t plot_curves_path_key(const struct curves *curves, uint32_t node)
     return key;
 }
 
-static uint64_t plot_curves_key_of(const struct curves *curves, uint32_t node)
+static uint64_t plot_curves_key_of(const struct plot_curves *curves, uint32_t node)
 {
     struct frame_walk walk;
     struct frame frame = frame_walk_begin(&walk, curves->profile, curves->hidden, node);
@@ -80,17 +80,17 @@ static uint64_t plot_curves_key_of(const struct curves *curves, uint32_t node)
 
 static int plot_curves_by_key(const void *a, const void *b)
 {
-    const struct held *left = a, *right = b;
+    const struct plot_curves_held *left = a, *right = b;
     return left->key < right->key ? -1 : left->key > right->key;
 }
 
-static void plot_curves_group(struct curves *curves)
+static void plot_curves_group(struct plot_curves *curves)
 {
     for (size_t i = 0; i < curves->profile->curve_count; i++) {
         uint32_t node = curves->profile->curves[i].node;
         if (!curves->wanted || curves->wanted[node])
-            curves->held[curves->held_count++] =
-                (struct held){.key = plot_curves_key_of(curves, node), .curve = (uint32_t)i};
+            curves->held[curves->held_count++] = (struct plot_curves_held){
+                .key = plot_curves_key_of(curves, node), .curve = (uint32_t)i};
     }
     qsort(curves->held, curves->held_count, sizeof *curves->held, plot_curves_by_key);
     for (size_t i = 0; i < curves->held_count; i++) {
@@ -103,21 +103,21 @@ static void plot_curves_group(struct curves *curves)
 
 static int plot_curves_by_time(const void *a, const void *b)
 {
-    const struct step *left = a, *right = b;
+    const struct plot_curves_step *left = a, *right = b;
     if (left->time_ns != right->time_ns)
         return left->time_ns < right->time_ns ? -1 : 1;
     return left->group < right->group ? -1 : left->group > right->group;
 }
 
-static void plot_curves_collect_steps(struct curves *curves)
+static void plot_curves_collect_steps(struct plot_curves *curves)
 {
     for (size_t i = 0; i < curves->held_count; i++) {
         const struct curve *curve = &curves->profile->curves[curves->held[i].curve];
         uint64_t level = 0;
         for (size_t j = 0; j < curve->count; j++) {
-            curves->steps[curves->step_count++] =
-                (struct step){curve->points[j].ticks, (int64_t)(curve->points[j].bytes - level),
-                              curves->held[i].group};
+            curves->steps[curves->step_count++] = (struct plot_curves_step){
+                curve->points[j].ticks, (int64_t)(curve->points[j].bytes - level),
+                curves->held[i].group};
             level = curve->points[j].bytes;
         }
     }
@@ -125,11 +125,12 @@ static void plot_curves_collect_steps(struct curves *curves)
 }
 
 /* A level counts after the last of the group's steps at one time. */
-static void plot_curves_find_tops(struct curves *curves)
+static void plot_curves_find_tops(struct plot_curves *curves)
 {
     for (size_t i = 0; i < curves->step_count; i++) {
-        struct group *group = &curves->groups[curves->steps[i].group];
-        const struct step *next = i + 1 < curves->step_count ? &curves->steps[i + 1] : NULL;
+        struct plot_curves_group *group = &curves->groups[curves->steps[i].group];
+        const struct plot_curves_step *next =
+            i + 1 < curves->step_count ? &curves->steps[i + 1] : NULL;
         group->level += curves->steps[i].change;
         bool settled = !next || next->time_ns != curves->steps[i].time_ns ||
                        next->group != curves->steps[i].group;
@@ -138,13 +139,13 @@ static void plot_curves_find_tops(struct curves *curves)
     }
 }
 
-static int plot_curves_init(struct curves *curves, const struct profile *profile,
+static int plot_curves_init(struct plot_curves *curves, const struct profile *profile,
                             const struct plot_options *options, struct strbuf *why)
 {
     size_t points = 0;
     for (size_t i = 0; i < profile->curve_count; i++)
         points += profile->curves[i].count;
-    *curves = (struct curves){.profile = profile, .view = options->view};
+    *curves = (struct plot_curves){.profile = profile, .view = options->view};
     int error = options->filter ? match_paths(profile, options->filter, &curves->wanted) : 0;
     if (error == -EINVAL)
         strbuf_addf(why, "'%s' is no regular expression", options->filter);
@@ -169,7 +170,7 @@ static int plot_curves_init(struct curves *curves, const struct profile *profile
     return 0;
 }
 
-static void plot_curves_release(struct curves *curves)
+static void plot_curves_release(struct plot_curves *curves)
 {
     free(curves->hidden);
     free(curves->wanted);
@@ -188,7 +189,7 @@ static void plot_curves_add_frame(struct strbuf *out, const struct profile *prof
 }
 
 /* How many frames two paths have in common, from the innermost on. */
-static size_t plot_curves_common_frames(const struct curves *curves, uint32_t a, uint32_t b)
+static size_t plot_curves_common_frames(const struct plot_curves *curves, uint32_t a, uint32_t b)
 {
     struct frame_walk walks[2];
     struct frame frames[2] = {frame_walk_begin(&walks[0], curves->profile, curves->hidden, a),
@@ -204,8 +205,8 @@ static size_t plot_curves_common_frames(const struct curves *curves, uint32_t a,
 
 /* "push ← build ← main": the callers tell the paths of one function apart. If the first callers are
  * those of another path in the chart, they are left out: "push ← build ← … ← load ← main". */
-static void plot_curves_add_path(struct strbuf *out, const struct curves *curves, uint32_t node,
-                                 size_t common)
+static void plot_curves_add_path(struct strbuf *out, const struct plot_curves *curves,
+                                 uint32_t node, size_t common)
 {
     struct frame_walk walk;
     struct frame frame = frame_walk_begin(&walk, curves->profile, curves->hidden, node);
@@ -221,7 +222,7 @@ static void plot_curves_add_path(struct strbuf *out, const struct curves *curves
 }
 
 /* Adds the place behind a name; nothing if the place is not known. */
-static void plot_curves_add_place(struct strbuf *out, const struct curves *curves,
+static void plot_curves_add_place(struct strbuf *out, const struct plot_curves *curves,
                                   struct frame frame)
 {
     strbuf_add_string(out, "  ");
@@ -231,8 +232,8 @@ static void plot_curves_add_place(struct strbuf *out, const struct curves *curve
         strbuf_truncate(out, before - 2);
 }
 
-static void plot_curves_name_group(struct strbuf *out, const struct curves *curves, uint32_t node,
-                                   size_t common)
+static void plot_curves_name_group(struct strbuf *out, const struct plot_curves *curves,
+                                   uint32_t node, size_t common)
 {
     struct frame_walk walk;
     struct frame frame = frame_walk_begin(&walk, curves->profile, curves->hidden, node);
@@ -249,7 +250,7 @@ static void plot_curves_name_group(struct strbuf *out, const struct curves *curv
 
 /* ---- Columns ------------------------------------------------------------------------------- */
 
-static uint64_t plot_curves_span_of(const struct curves *curves)
+static uint64_t plot_curves_span_of(const struct plot_curves *curves)
 {
     uint64_t span = curves->profile->bucket_count * curves->profile->bucket_ns;
     if (curves->step_count && curves->steps[curves->step_count - 1].time_ns > span)
@@ -258,14 +259,14 @@ static uint64_t plot_curves_span_of(const struct curves *curves)
 }
 
 /* values[column * shown + series] */
-struct columns {
+struct plot_curves_columns {
     double *values;
     int64_t *levels; /* now, by series */
     size_t shown;
     bool stacked;
 };
 
-static int64_t plot_curves_sum_of(const struct columns *columns)
+static int64_t plot_curves_sum_of(const struct plot_curves_columns *columns)
 {
     int64_t sum = 0;
     for (size_t i = 0; i < columns->shown; i++)
@@ -274,7 +275,7 @@ static int64_t plot_curves_sum_of(const struct columns *columns)
 }
 
 /* Updates a column after the levels have settled at a moment in it. */
-static void plot_curves_see(struct columns *columns, double *column, int64_t *highest)
+static void plot_curves_see(struct plot_curves_columns *columns, double *column, int64_t *highest)
 {
     int64_t sum = columns->stacked ? plot_curves_sum_of(columns) : 0;
     bool better = columns->stacked && sum > *highest;
@@ -285,7 +286,8 @@ static void plot_curves_see(struct columns *columns, double *column, int64_t *hi
         *highest = sum;
 }
 
-static void plot_curves_fill(struct columns *columns, const struct curves *curves, uint64_t span)
+static void plot_curves_fill(struct plot_curves_columns *columns, const struct plot_curves *curves,
+                             uint64_t span)
 {
     size_t at = 0;
     for (size_t i = 0; i < COLUMNS; i++) {
@@ -294,7 +296,7 @@ static void plot_curves_fill(struct columns *columns, const struct curves *curve
         double *column = &columns->values[i * columns->shown];
         plot_curves_see(columns, column, &highest);
         while (at < curves->step_count && (double)curves->steps[at].time_ns <= end) {
-            const struct group *group = &curves->groups[curves->steps[at].group];
+            const struct plot_curves_group *group = &curves->groups[curves->steps[at].group];
             uint64_t time_ns = curves->steps[at].time_ns;
             if (group->shown)
                 columns->levels[group->series] += curves->steps[at].change;
@@ -304,7 +306,7 @@ static void plot_curves_fill(struct columns *columns, const struct curves *curve
     }
 }
 
-static void plot_curves_add_columns(struct chart *chart, const struct columns *columns,
+static void plot_curves_add_columns(struct chart *chart, const struct plot_curves_columns *columns,
                                     uint64_t span)
 {
     for (size_t series = 0; series < columns->shown; series++) {
@@ -318,10 +320,10 @@ static void plot_curves_add_columns(struct chart *chart, const struct columns *c
     }
 }
 
-static int plot_curves_draw(struct chart *chart, const struct curves *curves, bool stacked)
+static int plot_curves_draw(struct chart *chart, const struct plot_curves *curves, bool stacked)
 {
     uint64_t span = plot_curves_span_of(curves);
-    struct columns columns = {.shown = chart->count, .stacked = stacked};
+    struct plot_curves_columns columns = {.shown = chart->count, .stacked = stacked};
     columns.values = calloc(COLUMNS * chart->count + 1, sizeof *columns.values);
     columns.levels = calloc(chart->count + 1, sizeof *columns.levels);
     bool room = columns.values && columns.levels;
@@ -336,7 +338,7 @@ static int plot_curves_draw(struct chart *chart, const struct curves *curves, bo
 
 /* ---- All of it ----------------------------------------------------------------------------- */
 
-static size_t plot_curves_highest_left(const struct curves *curves)
+static size_t plot_curves_highest_left(const struct plot_curves *curves)
 {
     size_t best = SIZE_MAX;
     for (size_t i = 0; i < curves->group_count; i++)
@@ -347,7 +349,7 @@ static size_t plot_curves_highest_left(const struct curves *curves)
 }
 
 /* The most frames that this path has in common with another one in the chart. */
-static size_t plot_curves_most_common(const struct curves *curves, const uint32_t *nodes,
+static size_t plot_curves_most_common(const struct plot_curves *curves, const uint32_t *nodes,
                                       size_t count, size_t index)
 {
     size_t most = 0;
@@ -359,7 +361,7 @@ static size_t plot_curves_most_common(const struct curves *curves, const uint32_
 }
 
 /* Adds the place where two paths part, if both have the same name because only lines differ. */
-static void plot_curves_add_where_they_part(struct strbuf *out, const struct curves *curves,
+static void plot_curves_add_where_they_part(struct strbuf *out, const struct plot_curves *curves,
                                             const struct strbuf *names, const uint32_t *nodes,
                                             size_t count, size_t index)
 {
@@ -380,7 +382,7 @@ static void plot_curves_add_where_they_part(struct strbuf *out, const struct cur
         plot_curves_add_place(out, curves, frame);
 }
 
-static void plot_curves_choose(struct chart *chart, struct curves *curves, size_t top)
+static void plot_curves_choose(struct chart *chart, struct plot_curves *curves, size_t top)
 {
     uint32_t nodes[MOST_TOP];
     size_t count = 0, best;
@@ -409,11 +411,11 @@ static void plot_curves_choose(struct chart *chart, struct curves *curves, size_
 }
 
 /* The largest error of the series in the chart, where it can be seen; else 0. */
-static uint64_t plot_curves_bound(const struct curves *curves)
+static uint64_t plot_curves_bound(const struct plot_curves *curves)
 {
     uint64_t most = 0, sum = 0, threshold;
     for (size_t i = 0; i < curves->held_count; i++) {
-        const struct held *held = &curves->held[i];
+        const struct plot_curves_held *held = &curves->held[i];
         if (i == 0 || held->group != held[-1].group)
             sum = 0;
         if (curves->groups[held->group].shown &&
@@ -426,7 +428,7 @@ static uint64_t plot_curves_bound(const struct curves *curves)
 
 /* The longest stretch of time of which a curve in the chart has only highest, lowest and last
  * level. */
-static uint64_t plot_curves_stretch(const struct curves *curves)
+static uint64_t plot_curves_stretch(const struct plot_curves *curves)
 {
     uint64_t longest = 0;
     for (size_t i = 0; i < curves->held_count; i++) {
@@ -437,7 +439,7 @@ static uint64_t plot_curves_stretch(const struct curves *curves)
     return longest;
 }
 
-static void plot_curves_note(struct chart *chart, const struct curves *curves)
+static void plot_curves_note(struct chart *chart, const struct plot_curves *curves)
 {
     struct strbuf bound = STRBUF_INIT;
     uint64_t bytes = plot_curves_bound(curves);
@@ -470,7 +472,7 @@ int plot_curves(struct chart *chart, const struct profile *profile,
 {
     static const char *const kinds[] = {
         [PLOT_PATHS] = "call paths", [PLOT_SITES] = "call sites", [PLOT_FUNCTIONS] = "functions"};
-    struct curves curves = {0};
+    struct plot_curves curves = {0};
     struct strbuf program = STRBUF_INIT;
     size_t top = options->top ? options->top : USUAL_TOP;
     int error = plot_curves_init(&curves, profile, options, why);

@@ -17,23 +17,24 @@ static const char *const figure_titles[SYSTEM_HISTORY_FIGURES] = {[SYSTEM_HISTOR
                                                                   [SYSTEM_HISTORY_RSS] = "RSS",
                                                                   [SYSTEM_HISTORY_SWAP] = "swap"};
 
-struct ranked {
+struct plot_system_ranked {
     const struct history_row *row;
     double most; /* at its highest */
 };
 
 static int plot_system_compare(const void *left, const void *right)
 {
-    const struct ranked *a = left, *b = right;
+    const struct plot_system_ranked *a = left, *b = right;
     if (a->most != b->most)
         return a->most > b->most ? -1 : 1;
     return a->row < b->row ? -1 : a->row > b->row;
 }
 
 /* The rows that ever had some of the figure, the largest first. */
-static struct ranked *plot_system_rank(const struct history *history, size_t figure, size_t *count)
+static struct plot_system_ranked *plot_system_rank(const struct history *history, size_t figure,
+                                                   size_t *count)
 {
-    struct ranked *ranked = memory_need(calloc(history->row_count + 1, sizeof *ranked));
+    struct plot_system_ranked *ranked = memory_need(calloc(history->row_count + 1, sizeof *ranked));
     *count = 0;
     for (size_t i = 0; i < history->row_count; i++) {
         const struct history_row *row = &history->rows[i];
@@ -42,7 +43,7 @@ static struct ranked *plot_system_rank(const struct history *history, size_t fig
             if (!row->points[j].gone)
                 most = figure_max(most, row->points[j].figures[figure]);
         if (figure_positive(most))
-            ranked[(*count)++] = (struct ranked){row, figure_double(most)};
+            ranked[(*count)++] = (struct plot_system_ranked){row, figure_double(most)};
     }
     qsort(ranked, *count, sizeof *ranked, plot_system_compare);
     return ranked;
@@ -112,7 +113,7 @@ static void plot_system_say_when(struct chart *chart, const struct history *hist
 }
 
 static void plot_system_draw_history(struct chart *chart, const struct history *history,
-                                     const struct ranked *ranked, size_t count,
+                                     const struct plot_system_ranked *ranked, size_t count,
                                      const struct plot_options *options)
 {
     size_t top = options->top ? options->top : USUAL_CURVES;
@@ -156,8 +157,8 @@ static void plot_system_add_bar(struct chart *chart, const char *name, double ow
         chart_add_point(&chart->series[1], place, isnan(own) ? 0 : fmax(all - own, 0));
 }
 
-static void plot_system_add_others(struct chart *chart, const struct ranked *ranked, size_t from,
-                                   size_t count, const struct plot_options *options)
+static void plot_system_add_others(struct chart *chart, const struct plot_system_ranked *ranked,
+                                   size_t from, size_t count, const struct plot_options *options)
 {
     double all = 0, own = 0;
     for (size_t i = from; i < count; i++) {
@@ -174,7 +175,7 @@ static void plot_system_add_others(struct chart *chart, const struct ranked *ran
 }
 
 static void plot_system_draw_bars(struct chart *chart, const struct history *history,
-                                  const struct ranked *ranked, size_t count,
+                                  const struct plot_system_ranked *ranked, size_t count,
                                   const struct plot_options *options)
 {
     bool pss = options->figure == SYSTEM_HISTORY_PSS;
@@ -212,7 +213,7 @@ int plot_system(struct chart *chart, const struct plot_run *run, const struct pl
                  "is in the RSS of each");
         return -EINVAL;
     }
-    struct ranked *ranked = plot_system_rank(history, options->figure, &count);
+    struct plot_system_ranked *ranked = plot_system_rank(history, options->figure, &count);
     int error = count ? 0 : -ENODATA;
     if (error)
         strbuf_addf(why, "%s: there is nothing to draw: no process has any %s", run->path,

@@ -9,7 +9,7 @@
 #include "query/database.h"
 #include "query/query.h"
 
-static const struct known {
+static const struct query_list_known {
     const char *name, *what;
 } known[] = {
     {"functions",
@@ -76,7 +76,8 @@ static int query_list_columns_of(struct query *query, const char *table, struct 
     return 0;
 }
 
-static int query_list_show(struct query *query, const struct known *of, FILE *out, size_t width)
+static int query_list_show(struct query *query, const struct query_list_known *of, FILE *out,
+                           size_t width)
 {
     struct strbuf columns = STRBUF_INIT, text = STRBUF_INIT;
     int error = query_list_columns_of(query, of->name, &columns);
@@ -117,7 +118,7 @@ int query_list(struct query *query, FILE *out, size_t width)
     while (!error && sqlite3_step(row) == SQLITE_ROW) {
         const char *name = (const char *)sqlite3_column_text(row, 0);
         if (!query_list_is_known(name))
-            error = query_list_show(query, &(struct known){name, NULL}, out, width);
+            error = query_list_show(query, &(struct query_list_known){name, NULL}, out, width);
     }
     sqlite3_finalize(row);
     return error;

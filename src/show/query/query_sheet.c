@@ -22,7 +22,7 @@ enum {
 
 const struct query_bounds query_page_bounds = {.rows = 10000, .bytes = 8 << 20, .seconds = 20};
 
-struct sheet {
+struct query_sheet {
     struct query *query;
     const struct query_bounds *bounds;
     FILE *out;
@@ -34,7 +34,7 @@ struct sheet {
 /* 1: SQLite ends the statement. */
 static int query_sheet_look(void *context)
 {
-    struct sheet *sheet = context;
+    struct query_sheet *sheet = context;
     const struct query_bounds *bounds = sheet->bounds;
     uint64_t took_ns = now_monotonic_ns() - sheet->query->last_row_ns;
     sheet->took_time |= took_ns / 1000000000 >= bounds->seconds;
@@ -44,7 +44,7 @@ static int query_sheet_look(void *context)
 
 /* Adds a cell as text. When the answer is long enough already, only the length of the text: a row
  * may have many cells. */
-static void query_sheet_text(struct sheet *sheet, sqlite3_stmt *row, int column)
+static void query_sheet_text(struct query_sheet *sheet, sqlite3_stmt *row, int column)
 {
     bool is_blob = sqlite3_column_type(row, column) == SQLITE_BLOB;
     bool is_full = (uint64_t)ftello(sheet->out) >= sheet->bounds->bytes;
@@ -59,7 +59,7 @@ static void query_sheet_text(struct sheet *sheet, sqlite3_stmt *row, int column)
     json_string(&sheet->json, NULL, sheet->cell.data ? sheet->cell.data : "");
 }
 
-static void query_sheet_cell(struct sheet *sheet, sqlite3_stmt *row, int column)
+static void query_sheet_cell(struct query_sheet *sheet, sqlite3_stmt *row, int column)
 {
     int type = sqlite3_column_type(row, column);
     int64_t whole = type == SQLITE_INTEGER ? sqlite3_column_int64(row, column) : 0;
@@ -73,7 +73,7 @@ static void query_sheet_cell(struct sheet *sheet, sqlite3_stmt *row, int column)
         query_sheet_text(sheet, row, column);
 }
 
-static void query_sheet_head(struct sheet *sheet, sqlite3_stmt *row)
+static void query_sheet_head(struct query_sheet *sheet, sqlite3_stmt *row)
 {
     json_object(&sheet->json, NULL);
     json_array(&sheet->json, "columns");
@@ -83,7 +83,7 @@ static void query_sheet_head(struct sheet *sheet, sqlite3_stmt *row)
     json_array(&sheet->json, "rows");
 }
 
-static int query_sheet_end(struct sheet *sheet, int result, const char *sql)
+static int query_sheet_end(struct query_sheet *sheet, int result, const char *sql)
 {
     if (sheet->is_unwanted)
         return error_set(-ECANCELED, "nobody waits for the answer any more");
@@ -98,7 +98,7 @@ static int query_sheet_end(struct sheet *sheet, int result, const char *sql)
     return result == SQLITE_DONE || result == SQLITE_ROW ? 0 : query_fail(sheet->query, sql);
 }
 
-static int query_sheet_rows(struct sheet *sheet, sqlite3_stmt *row, const char *sql)
+static int query_sheet_rows(struct query_sheet *sheet, sqlite3_stmt *row, const char *sql)
 {
     const struct query_bounds *bounds = sheet->bounds;
     int result;
@@ -162,7 +162,7 @@ static sqlite3_int64 query_sheet_limit_memory(void)
 
 int query_sheet(struct query *query, const char *sql, const struct query_bounds *bounds, FILE *out)
 {
-    struct sheet sheet = {query, bounds, out, json_begin(out, false), STRBUF_INIT, 0, 0};
+    struct query_sheet sheet = {query, bounds, out, json_begin(out, false), STRBUF_INIT, 0, 0};
     int error;
     query->last_row_ns = now_monotonic_ns();
     sqlite3_limit(query->database, SQLITE_LIMIT_LENGTH, MOST_COMPUTED);

@@ -50,7 +50,7 @@ static const char *annotation_last_component(const char *bare)
 }
 
 /* Functions of one name in one file are merged: overloads, instances of a template, clones. */
-struct candidate {
+struct annotation_candidate {
     char *bare;
     uint32_t file;        /* index of lines.files */
     uint32_t function;    /* one of them */
@@ -58,38 +58,38 @@ struct candidate {
     int rank;             /* how well it fits, 1 is best; 0: not at all */
     struct figure value;  /* the highest metric_rank() of one of its lines */
 };
-struct candidates {
-    struct candidate *items;
+struct annotation_candidates {
+    struct annotation_candidate *items;
     size_t count;
 };
 
 /* One candidate for each function that has a line with figures, in the file where it has most. */
-static int annotation_candidates_init(struct candidates *candidates,
+static int annotation_candidates_init(struct annotation_candidates *candidates,
                                       const struct annotation *annotation)
 {
     const struct profile *profile = annotation->profile;
     size_t metric = (size_t)annotation->options->metric;
-    struct candidate *items = calloc(profile->function_count + 1, sizeof *items);
-    *candidates = (struct candidates){items, items ? profile->function_count : 0};
+    struct annotation_candidate *items = calloc(profile->function_count + 1, sizeof *items);
+    *candidates = (struct annotation_candidates){items, items ? profile->function_count : 0};
     for (size_t i = 0; items && i < profile->line_count; i++) {
         uint32_t index = annotation->lines.line_of[i], function = profile->lines[i].function;
         if (index == LINES_NONE || !function)
             continue;
         const struct source_line *line = &annotation->lines.lines[index];
-        struct candidate *item = &items[function];
+        struct annotation_candidate *item = &items[function];
         struct figure rank = metric_rank(&metrics[metric], line->sums.inclusive[metric]);
         bool first = !item->bare, more = figure_compare(item->value, rank) < 0;
         if (first && !(item->bare = annotation_bare_name(profile->functions[function].name)))
             return -ENOMEM;
         if (first || (more && item->file != line->file))
-            *item = (struct candidate){item->bare, line->file, function,    UINT32_MAX,
-                                       0,          0,          figure_of(0)};
+            *item = (struct annotation_candidate){item->bare, line->file, function,    UINT32_MAX,
+                                                  0,          0,          figure_of(0)};
         if (more)
             item->value = rank;
     }
     for (size_t i = 0; items && i < profile->line_count; i++) {
         uint32_t index = annotation->lines.line_of[i];
-        struct candidate *item = &items[profile->lines[i].function];
+        struct annotation_candidate *item = &items[profile->lines[i].function];
         if (index == LINES_NONE || !item->bare || annotation->lines.lines[index].file != item->file)
             continue;
         uint32_t number = annotation->lines.lines[index].number;
@@ -101,7 +101,7 @@ static int annotation_candidates_init(struct candidates *candidates,
     return items ? 0 : -ENOMEM;
 }
 
-static void annotation_candidates_release(struct candidates *candidates)
+static void annotation_candidates_release(struct annotation_candidates *candidates)
 {
     for (size_t i = 0; i < candidates->count; i++)
         free(candidates->items[i].bare);
@@ -127,7 +127,7 @@ static int annotation_rank(const struct profile_function *function, const char *
 
 static int annotation_compare_candidates(const void *left, const void *right)
 {
-    const struct candidate *a = left, *b = right;
+    const struct annotation_candidate *a = left, *b = right;
     int unlike = !a->rank - !b->rank;
     if (unlike || (!a->rank && !b->rank))
         return unlike;
@@ -142,20 +142,20 @@ static int annotation_compare_candidates(const void *left, const void *right)
 
 /* Merges the best ranked candidates by name and file, and moves them to the front. Returns how
  * many. */
-static size_t annotation_keep_best(struct candidates *candidates)
+static size_t annotation_keep_best(struct annotation_candidates *candidates)
 {
-    struct candidate *items = candidates->items;
+    struct annotation_candidate *items = candidates->items;
     size_t kept = 0;
     qsort(items, candidates->count, sizeof *items, annotation_compare_candidates);
     for (size_t i = 0; i < candidates->count && items[i].rank == items[0].rank && items[i].rank;
          i++) {
-        struct candidate *last = kept ? &items[kept - 1] : NULL;
+        struct annotation_candidate *last = kept ? &items[kept - 1] : NULL;
         if (last && last->file == items[i].file && !strcmp(last->bare, items[i].bare)) {
             last->first = items[i].first < last->first ? items[i].first : last->first;
             last->last = items[i].last > last->last ? items[i].last : last->last;
             continue;
         }
-        struct candidate swapped = items[kept];
+        struct annotation_candidate swapped = items[kept];
         items[kept++] = items[i];
         if (i != kept - 1)
             items[i] = swapped;
@@ -165,12 +165,12 @@ static size_t annotation_keep_best(struct candidates *candidates)
 
 static int annotation_compare_values(const void *left, const void *right)
 {
-    const struct candidate *a = left, *b = right;
+    const struct annotation_candidate *a = left, *b = right;
     return figure_compare(b->value, a->value);
 }
 
 static void annotation_say_ambiguous(struct strbuf *why, const struct annotation *annotation,
-                                     struct candidate *items, size_t count)
+                                     struct annotation_candidate *items, size_t count)
 {
     qsort(items, count, sizeof *items, annotation_compare_values);
     size_t shown = count <= CANDIDATES_SHOWN + 1 ? count : CANDIDATES_SHOWN;
@@ -187,7 +187,7 @@ static void annotation_say_ambiguous(struct strbuf *why, const struct annotation
 }
 
 static void annotation_say_unknown(struct strbuf *why, const struct annotation *annotation,
-                                   const struct candidates *candidates)
+                                   const struct annotation_candidates *candidates)
 {
     const char **names =
         calloc(candidates->count + annotation->lines.file_count + 1, sizeof *names);
@@ -260,7 +260,8 @@ static uint32_t annotation_find_end(const struct annotation *annotation, uint32_
     return last;
 }
 
-static void annotation_show_function(struct annotation *annotation, const struct candidate *found)
+static void annotation_show_function(struct annotation *annotation,
+                                     const struct annotation_candidate *found)
 {
     size_t context = annotation->options->context;
     uint32_t first = found->last ? found->first : 0;
@@ -283,10 +284,10 @@ static void annotation_show_function(struct annotation *annotation, const struct
 static int annotation_find_function(struct annotation *annotation, struct strbuf *why)
 {
     const char *wanted = annotation->options->where;
-    struct candidates candidates;
+    struct annotation_candidates candidates;
     int error = annotation_candidates_init(&candidates, annotation);
     for (size_t i = 0; !error && i < candidates.count; i++) {
-        struct candidate *item = &candidates.items[i];
+        struct annotation_candidate *item = &candidates.items[i];
         if (item->bare)
             item->rank = annotation_rank(&annotation->profile->functions[item->function],
                                          item->bare, wanted);

@@ -7,12 +7,12 @@
 #include "model/figure_json.h"
 #include "base/text.h"
 
-struct writer {
+struct annotation_writer {
     struct json json;
     const struct annotation *annotation;
 };
 
-static void annotation_json_write_sums(struct writer *writer, const char *key,
+static void annotation_json_write_sums(struct annotation_writer *writer, const char *key,
                                        const struct figure *sums)
 {
     json_object(&writer->json, key);
@@ -21,13 +21,14 @@ static void annotation_json_write_sums(struct writer *writer, const char *key,
     json_end(&writer->json);
 }
 
-static void annotation_json_write_both(struct writer *writer, const struct line_sums *sums)
+static void annotation_json_write_both(struct annotation_writer *writer,
+                                       const struct line_sums *sums)
 {
     annotation_json_write_sums(writer, "exclusive", sums->exclusive);
     annotation_json_write_sums(writer, "inclusive", sums->inclusive);
 }
 
-static void annotation_json_write_number(struct writer *writer, uint32_t number)
+static void annotation_json_write_number(struct annotation_writer *writer, uint32_t number)
 {
     if (number)
         json_unsigned(&writer->json, "line", number);
@@ -36,8 +37,8 @@ static void annotation_json_write_number(struct writer *writer, uint32_t number)
 }
 
 /* The text as it is, but for bytes that are no UTF-8. */
-static void annotation_json_write_text(struct writer *writer, const struct source_text *text,
-                                       uint32_t number)
+static void annotation_json_write_text(struct annotation_writer *writer,
+                                       const struct source_text *text, uint32_t number)
 {
     const char *bytes;
     size_t length;
@@ -46,7 +47,8 @@ static void annotation_json_write_text(struct writer *writer, const struct sourc
     free(copy);
 }
 
-static void annotation_json_write_callee(struct writer *writer, const struct source_line *line)
+static void annotation_json_write_callee(struct annotation_writer *writer,
+                                         const struct source_line *line)
 {
     if (!figure_positive(line->callee_value)) {
         json_null(&writer->json, "callee");
@@ -61,7 +63,8 @@ static void annotation_json_write_callee(struct writer *writer, const struct sou
     strbuf_release(&name);
 }
 
-static void annotation_json_write_line(struct writer *writer, const struct source_line *line,
+static void annotation_json_write_line(struct annotation_writer *writer,
+                                       const struct source_line *line,
                                        const struct source_text *text, bool with_file)
 {
     const struct profile *profile = writer->annotation->profile;
@@ -77,7 +80,7 @@ static void annotation_json_write_line(struct writer *writer, const struct sourc
     json_end(&writer->json);
 }
 
-static void annotation_json_write_plain_line(struct writer *writer, uint32_t number)
+static void annotation_json_write_plain_line(struct annotation_writer *writer, uint32_t number)
 {
     json_object(&writer->json, NULL);
     annotation_json_write_number(writer, number);
@@ -86,7 +89,7 @@ static void annotation_json_write_plain_line(struct writer *writer, uint32_t num
 }
 
 /* Lines with metrics. With --full, and around FILE:LINE, also lines without. */
-static void annotation_json_write_lines(struct writer *writer)
+static void annotation_json_write_lines(struct annotation_writer *writer)
 {
     const struct annotation *annotation = writer->annotation;
     const struct source_line *line = annotation->lines.lines + annotation->file->first;
@@ -109,7 +112,7 @@ static void annotation_json_write_lines(struct writer *writer)
     json_end(&writer->json);
 }
 
-static void annotation_json_write_file(struct writer *writer)
+static void annotation_json_write_file(struct annotation_writer *writer)
 {
     static const char *const origins[] = {NULL, "embedded", "disk"};
     const struct annotation *annotation = writer->annotation;
@@ -123,7 +126,7 @@ static void annotation_json_write_file(struct writer *writer)
     annotation_json_write_lines(writer);
 }
 
-static void annotation_json_write_overview(struct writer *writer)
+static void annotation_json_write_overview(struct annotation_writer *writer)
 {
     const struct annotation *annotation = writer->annotation;
     size_t max = annotation->options->top;
@@ -154,7 +157,7 @@ static void annotation_json_write_overview(struct writer *writer)
 
 int annotation_json(FILE *out, const struct annotation *annotation)
 {
-    struct writer writer = {json_begin(out, true), annotation};
+    struct annotation_writer writer = {json_begin(out, true), annotation};
     json_object(&writer.json, NULL);
     json_string(&writer.json, "metric", metrics[annotation->options->metric].name);
     json_string(&writer.json, "filter", annotation->options->filter);

@@ -32,7 +32,7 @@ enum {
     CALLEE_LEAST_PERCENT = 5 /* of the metric: lines with less do not name their callee */
 };
 
-struct text {
+struct annotation_text {
     struct style style;
     struct strbuf out;
     const struct annotation *annotation;
@@ -46,7 +46,7 @@ struct text {
 
 /* ---- Columns ------------------------------------------------------------------------------- */
 
-static void annotation_text_choose_extra(struct text *text)
+static void annotation_text_choose_extra(struct annotation_text *text)
 {
     static const char *const usual[] = {"count", "bytes", "temporary", "leaked", "peak"};
     const struct call_metrics *total = &text->annotation->profile->program.total;
@@ -67,7 +67,7 @@ static void annotation_text_choose_extra(struct text *text)
 }
 
 /* "~" before what was estimated from a sample. */
-static struct human annotation_text_figure(const struct text *text, size_t metric,
+static struct human annotation_text_figure(const struct annotation_text *text, size_t metric,
                                            struct figure value)
 {
     struct human plain = metric_human(&metrics[metric], value), estimated;
@@ -86,8 +86,8 @@ static bool annotation_text_has(size_t metric, struct figure value)
                                             : metric_is_any(&metrics[metric], value);
 }
 
-static void annotation_text_add_figure(struct text *text, size_t metric, struct figure value,
-                                       bool strong)
+static void annotation_text_add_figure(struct annotation_text *text, size_t metric,
+                                       struct figure value, bool strong)
 {
     if (figure_zero(value) || !annotation_text_has(metric, value)) {
         text_row_add(&text->row, "");
@@ -98,7 +98,7 @@ static void annotation_text_add_figure(struct text *text, size_t metric, struct 
     style_end(&text->out, &text->style);
 }
 
-static void annotation_text_add_figures(struct text *text, const struct line_sums *sums)
+static void annotation_text_add_figures(struct annotation_text *text, const struct line_sums *sums)
 {
     size_t metric = text->metric;
     bool own = metric_is_any(&metrics[metric], sums->exclusive[metric]);
@@ -114,12 +114,12 @@ static void annotation_text_add_figures(struct text *text, const struct line_sum
         annotation_text_add_figure(text, text->extra[i], sums->inclusive[text->extra[i]], false);
 }
 
-static struct text_column *annotation_text_number_column(struct text *text)
+static struct text_column *annotation_text_number_column(struct annotation_text *text)
 {
     return &text->columns[OWN_COLUMNS + text->extra_count];
 }
 
-static void annotation_text_lay_out(struct text *text)
+static void annotation_text_lay_out(struct annotation_text *text)
 {
     static const struct text_column own[OWN_COLUMNS] = {
         {"exclusive", FIGURE_COLUMNS, TEXT_RIGHT, 0},
@@ -133,7 +133,7 @@ static void annotation_text_lay_out(struct text *text)
         (struct text_column){"line", text->number_columns + 1, TEXT_RIGHT, 0};
 }
 
-static void annotation_text_add_heading(struct text *text, const char *last)
+static void annotation_text_add_heading(struct annotation_text *text, const char *last)
 {
     struct strbuf line = STRBUF_INIT;
     annotation_text_number_column(text)->heading = last;
@@ -143,7 +143,8 @@ static void annotation_text_add_heading(struct text *text, const char *last)
     strbuf_release(&line);
 }
 
-static bool annotation_text_has_figures(const struct text *text, const struct source_line *line)
+static bool annotation_text_has_figures(const struct annotation_text *text,
+                                        const struct source_line *line)
 {
     if (!line)
         return false;
@@ -155,7 +156,7 @@ static bool annotation_text_has_figures(const struct text *text, const struct so
 
 /* ---- Lines --------------------------------------------------------------------------------- */
 
-static void annotation_text_add_number(struct text *text, uint32_t number)
+static void annotation_text_add_number(struct annotation_text *text, uint32_t number)
 {
     struct strbuf gutter = STRBUF_INIT;
     char digits[16] = "?";
@@ -168,13 +169,14 @@ static void annotation_text_add_number(struct text *text, uint32_t number)
     strbuf_release(&gutter);
 }
 
-static size_t annotation_text_columns(const struct text *text)
+static size_t annotation_text_columns(const struct annotation_text *text)
 {
     return text->style.columns > text->gutter + 16 ? text->style.columns - text->gutter : 16;
 }
 
 /* Where the text is missing, the function's name stands in its place. */
-static void annotation_text_add_function_of(struct text *text, const struct source_line *line)
+static void annotation_text_add_function_of(struct annotation_text *text,
+                                            const struct source_line *line)
 {
     const struct profile *profile = text->annotation->profile;
     uint32_t function = profile->lines[line->of].function;
@@ -228,7 +230,7 @@ static bool annotation_text_tells(const struct source_text *source, uint32_t num
 }
 
 /* "98.0 % std::vector<…>::push_back", if the line's own text does not contain that name. */
-static void annotation_text_add_callee_of(struct strbuf *out, const struct text *text,
+static void annotation_text_add_callee_of(struct strbuf *out, const struct annotation_text *text,
                                           const struct source_text *source,
                                           const struct source_line *line, size_t columns)
 {
@@ -253,7 +255,7 @@ static void annotation_text_add_callee_of(struct strbuf *out, const struct text 
 }
 
 /* The callee stands below the text, with the same indentation. */
-static void annotation_text_add_callee(struct text *text, const struct source_line *line)
+static void annotation_text_add_callee(struct annotation_text *text, const struct source_line *line)
 {
     const char *bytes;
     size_t length, blanks = 0, columns = annotation_text_columns(text);
@@ -277,7 +279,7 @@ static void annotation_text_add_callee(struct text *text, const struct source_li
     strbuf_release(&indent);
 }
 
-static void annotation_text_add_line(struct text *text, uint32_t number,
+static void annotation_text_add_line(struct annotation_text *text, uint32_t number,
                                      const struct source_line *line)
 {
     const struct annotation *annotation = text->annotation;
@@ -310,7 +312,7 @@ static void annotation_text_add_line(struct text *text, uint32_t number,
         annotation_text_add_callee(text, line);
 }
 
-static void annotation_text_add_fold(struct text *text, size_t lines)
+static void annotation_text_add_fold(struct annotation_text *text, size_t lines)
 {
     struct strbuf fold = STRBUF_INIT;
     const char *dots = style_sign(&text->style, "…", "...");
@@ -323,19 +325,20 @@ static void annotation_text_add_fold(struct text *text, size_t lines)
 /* ---- A file -------------------------------------------------------------------------------- */
 
 /* Walks the lines of the file that have figures, upwards. */
-struct cursor {
+struct annotation_cursor {
     const struct source_line *at, *end;
 };
 
-static struct cursor annotation_text_cursor_begin(const struct annotation *annotation)
+static struct annotation_cursor annotation_text_cursor_begin(const struct annotation *annotation)
 {
     const struct source_line *first = annotation->lines.lines + annotation->file->first;
-    return (struct cursor){first, first + annotation->file->count};
+    return (struct annotation_cursor){first, first + annotation->file->count};
 }
 
 /* The next line from `number` on that has figures. */
-static const struct source_line *
-annotation_text_cursor_next(struct cursor *cursor, const struct text *text, uint32_t number)
+static const struct source_line *annotation_text_cursor_next(struct annotation_cursor *cursor,
+                                                             const struct annotation_text *text,
+                                                             uint32_t number)
 {
     while (cursor->at < cursor->end &&
            (cursor->at->number < number || !annotation_text_has_figures(text, cursor->at)))
@@ -344,8 +347,9 @@ annotation_text_cursor_next(struct cursor *cursor, const struct text *text, uint
 }
 
 /* The lines that are shown: within the context of one with figures, or the function's head. */
-static uint32_t annotation_text_next_shown(const struct text *text, struct cursor *cursor,
-                                           uint32_t number, uint32_t last_with_figures)
+static uint32_t annotation_text_next_shown(const struct annotation_text *text,
+                                           struct annotation_cursor *cursor, uint32_t number,
+                                           uint32_t last_with_figures)
 {
     const struct annotation *annotation = text->annotation;
     const struct annotate_options *options = annotation->options;
@@ -361,10 +365,10 @@ static uint32_t annotation_text_next_shown(const struct text *text, struct curso
     return from > number ? from : number;
 }
 
-static void annotation_text_add_text_lines(struct text *text)
+static void annotation_text_add_text_lines(struct annotation_text *text)
 {
     const struct annotation *annotation = text->annotation;
-    struct cursor cursor = annotation_text_cursor_begin(annotation);
+    struct annotation_cursor cursor = annotation_text_cursor_begin(annotation);
     size_t count = annotation->text.line_count;
     bool whole = annotation->options->full;
     uint32_t first = whole || !annotation->first ? 1 : annotation->first;
@@ -390,10 +394,10 @@ static void annotation_text_add_text_lines(struct text *text)
 }
 
 /* Lines with figures beyond the end of the text; all lines with figures where there is no text. */
-static void annotation_text_add_textless_lines(struct text *text)
+static void annotation_text_add_textless_lines(struct annotation_text *text)
 {
     const struct annotation *annotation = text->annotation;
-    struct cursor cursor = annotation_text_cursor_begin(annotation);
+    struct annotation_cursor cursor = annotation_text_cursor_begin(annotation);
     bool all = annotation->options->full;
     for (; cursor.at < cursor.end; cursor.at++) {
         uint32_t number = cursor.at->number;
@@ -414,7 +418,7 @@ static uint32_t annotation_text_last_number(const struct annotation *annotation)
     return end > last ? end : last;
 }
 
-static void annotation_text_set_gutter(struct text *text)
+static void annotation_text_set_gutter(struct annotation_text *text)
 {
     text->number_columns = 4;
     for (uint32_t rest = text->annotation->file ? annotation_text_last_number(text->annotation) : 0;
@@ -426,7 +430,8 @@ static void annotation_text_set_gutter(struct text *text)
         (2 + text->extra_count) * FIGURE_COLUMNS + SHARE_COLUMNS + text->number_columns + 4;
 }
 
-static void annotation_text_add_wrapped_note(struct text *text, const char *note, enum tone tone)
+static void annotation_text_add_wrapped_note(struct annotation_text *text, const char *note,
+                                             enum tone tone)
 {
     style_begin(&text->out, &text->style, tone);
     strbuf_add_string(&text->out, "  ");
@@ -435,7 +440,8 @@ static void annotation_text_add_wrapped_note(struct text *text, const char *note
     strbuf_add_char(&text->out, '\n');
 }
 
-static void annotation_text_add_safe(struct text *text, enum tone tone, const char *string)
+static void annotation_text_add_safe(struct annotation_text *text, enum tone tone,
+                                     const char *string)
 {
     struct strbuf safe = STRBUF_INIT;
     text_add_safe_string(&safe, string);
@@ -443,7 +449,7 @@ static void annotation_text_add_safe(struct text *text, enum tone tone, const ch
     strbuf_release(&safe);
 }
 
-static void annotation_text_add_estimate(struct text *text)
+static void annotation_text_add_estimate(struct annotation_text *text)
 {
     const struct profile *profile = text->annotation->profile;
     if (!estimate_is(profile))
@@ -456,7 +462,7 @@ static void annotation_text_add_estimate(struct text *text)
     strbuf_release(&line);
 }
 
-static void annotation_text_add_file_head(struct text *text)
+static void annotation_text_add_file_head(struct annotation_text *text)
 {
     const struct annotation *annotation = text->annotation;
     const struct source_file *file = annotation->file;
@@ -488,7 +494,7 @@ static void annotation_text_add_file_head(struct text *text)
     strbuf_release(&line);
 }
 
-static void annotation_text_add_file(struct text *text)
+static void annotation_text_add_file(struct annotation_text *text)
 {
     const struct annotation *annotation = text->annotation;
     annotation_text_set_gutter(text);
@@ -512,7 +518,7 @@ static void annotation_text_add_file(struct text *text)
 
 /* ---- All files ----------------------------------------------------------------------------- */
 
-static void annotation_text_add_files(struct text *text)
+static void annotation_text_add_files(struct annotation_text *text)
 {
     size_t max = text->annotation->options->top;
     const struct source_file **top = calloc(max + 1, sizeof *top);
@@ -543,7 +549,8 @@ static void annotation_text_add_files(struct text *text)
 }
 
 /* The text of one line without its indentation. */
-static void annotation_text_add_snippet(struct text *text, const struct source_line *line,
+static void annotation_text_add_snippet(struct annotation_text *text,
+                                        const struct source_line *line,
                                         const struct source_text *source, size_t used)
 {
     const char *bytes;
@@ -559,7 +566,8 @@ static void annotation_text_add_snippet(struct text *text, const struct source_l
     strbuf_add_char(&text->out, '\n');
 }
 
-static void annotation_text_add_hot_line(struct text *text, const struct source_line *line)
+static void annotation_text_add_hot_line(struct annotation_text *text,
+                                         const struct source_line *line)
 {
     const struct annotation *annotation = text->annotation;
     const struct source_file *file = &annotation->lines.files[line->file];
@@ -597,7 +605,7 @@ static void annotation_text_add_hot_line(struct text *text, const struct source_
     strbuf_release(&name);
 }
 
-static void annotation_text_add_lines(struct text *text)
+static void annotation_text_add_lines(struct annotation_text *text)
 {
     size_t max = text->annotation->options->top;
     const struct source_line **top = calloc(max + 1, sizeof *top);
@@ -611,7 +619,7 @@ static void annotation_text_add_lines(struct text *text)
     free(top);
 }
 
-static void annotation_text_add_overview(struct text *text)
+static void annotation_text_add_overview(struct annotation_text *text)
 {
     const struct annotation *annotation = text->annotation;
     size_t metric = text->metric;
@@ -666,10 +674,10 @@ static void annotation_text_add_overview(struct text *text)
 int annotation_text(FILE *out, const struct annotation *annotation)
 {
     const struct annotate_options *options = annotation->options;
-    struct text text = {.style = {options->colour, options->utf8, options->columns},
-                        .out = STRBUF_INIT,
-                        .annotation = annotation,
-                        .metric = (size_t)options->metric};
+    struct annotation_text text = {.style = {options->colour, options->utf8, options->columns},
+                                   .out = STRBUF_INIT,
+                                   .annotation = annotation,
+                                   .metric = (size_t)options->metric};
     if (annotation->file)
         annotation_text_add_file(&text);
     else

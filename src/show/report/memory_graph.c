@@ -15,7 +15,7 @@
 
 enum { ROWS = 6, MAX_COLUMNS = 400, LEFT = 12 };
 
-struct graph {
+struct memory_graph {
     size_t columns;
     uint64_t top, resident_top;
     bool resident_fits; /* false: the scale is that of the requested bytes alone */
@@ -30,7 +30,7 @@ static void memory_graph_raise_to(uint64_t *value, uint64_t to)
 }
 
 /* Fewer buckets than columns: a bucket is several columns wide. */
-static void memory_graph_collect(struct graph *graph, const struct profile *profile)
+static void memory_graph_collect(struct memory_graph *graph, const struct profile *profile)
 {
     size_t count = profile->bucket_count;
     uint64_t last_resident = 0;
@@ -59,7 +59,7 @@ static void memory_graph_collect(struct graph *graph, const struct profile *prof
     graph->any_resident = resident_seen;
 }
 
-static unsigned memory_graph_eighths(const struct graph *graph, uint64_t value)
+static unsigned memory_graph_eighths(const struct memory_graph *graph, uint64_t value)
 {
     double level = (double)value / (double)graph->top * ROWS * 8;
     return value && level < 1 ? 1 : (unsigned)(level + 0.5);
@@ -70,7 +70,7 @@ struct cell {
     enum tone tone; /* TONE_COUNT: none */
 };
 
-static struct cell memory_graph_cell_at(const struct style *style, const struct graph *graph,
+static struct cell memory_graph_cell_at(const struct style *style, const struct memory_graph *graph,
                                         size_t column, unsigned row)
 {
     static const char *const blocks[] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
@@ -89,7 +89,7 @@ static struct cell memory_graph_cell_at(const struct style *style, const struct 
 }
 
 static void memory_graph_add_row(struct strbuf *out, const struct style *style,
-                                 const struct graph *graph, unsigned row)
+                                 const struct memory_graph *graph, unsigned row)
 {
     enum tone now = TONE_COUNT;
     for (size_t column = 0; column < graph->columns; column++) {
@@ -106,7 +106,7 @@ static void memory_graph_add_row(struct strbuf *out, const struct style *style,
 }
 
 static void memory_graph_add_label(struct strbuf *out, const struct style *style,
-                                   const struct graph *graph, unsigned row)
+                                   const struct memory_graph *graph, unsigned row)
 {
     bool labelled = row == ROWS - 1 || row == ROWS / 2 - 1;
     uint64_t value = graph->top / ROWS * (row + 1);
@@ -127,7 +127,7 @@ static void memory_graph_trim_spaces(struct strbuf *out)
 }
 
 static void memory_graph_add_axis(struct strbuf *out, const struct style *style,
-                                  const struct graph *graph, uint64_t duration_ns)
+                                  const struct memory_graph *graph, uint64_t duration_ns)
 {
     struct human end = human_duration(duration_ns);
     struct strbuf axis = STRBUF_INIT;
@@ -141,7 +141,7 @@ static void memory_graph_add_axis(struct strbuf *out, const struct style *style,
 }
 
 static void memory_graph_add_legend(struct strbuf *out, const struct style *style,
-                                    const struct graph *graph)
+                                    const struct memory_graph *graph)
 {
     strbuf_addf(out, "%*s", LEFT, "");
     style_add(out, style, TONE_AREA, style_sign(style, "█", "#"));
@@ -161,7 +161,7 @@ static void memory_graph_add_legend(struct strbuf *out, const struct style *styl
 
 void memory_graph_add(struct strbuf *out, const struct style *style, const struct profile *profile)
 {
-    struct graph graph = {.columns = style->columns - LEFT - 1};
+    struct memory_graph graph = {.columns = style->columns - LEFT - 1};
     if (graph.columns > MAX_COLUMNS)
         graph.columns = MAX_COLUMNS;
     if (!profile->bucket_count)

@@ -26,7 +26,8 @@ static const struct member program_members[] = {
     PROGRAM(lost_events),     PROGRAM(malformed_events), {NULL},
 };
 
-void report_json_members(struct writer *writer, const struct member *members, const void *source)
+void report_json_members(struct report_writer *writer, const struct member *members,
+                         const void *source)
 {
     for (; members->name; members++) {
         const void *field = (const char *)source + members->offset;
@@ -37,7 +38,8 @@ void report_json_members(struct writer *writer, const struct member *members, co
     }
 }
 
-void report_json_unsigned_if(struct writer *writer, bool known, const char *name, uint64_t value)
+void report_json_unsigned_if(struct report_writer *writer, bool known, const char *name,
+                             uint64_t value)
 {
     if (known)
         json_unsigned(&writer->json, name, value);
@@ -46,7 +48,7 @@ void report_json_unsigned_if(struct writer *writer, bool known, const char *name
 }
 
 /* "alloc_bytes_error", …: half the width of the error bar; null where there is none. */
-static void report_json_write_errors(struct writer *writer, const struct call_metrics *call)
+static void report_json_write_errors(struct report_writer *writer, const struct call_metrics *call)
 {
     for (size_t i = 0; i < METRIC_CHOICES; i++) {
         char name[64];
@@ -61,7 +63,7 @@ static void report_json_write_errors(struct writer *writer, const struct call_me
 }
 
 /* Writes members of an open object. */
-static void report_json_write_call(struct writer *writer, const struct call_metrics *call)
+static void report_json_write_call(struct report_writer *writer, const struct call_metrics *call)
 {
     struct figure run_ns = figure_of(facts_number(writer->profile, PROFILE_META_DURATION));
     for (size_t i = 0; i < METRICS; i++)
@@ -72,7 +74,8 @@ static void report_json_write_call(struct writer *writer, const struct call_metr
         json_double(&writer->json, derived[i].name, derived_value(&derived[i], call, run_ns));
 }
 
-void report_json_metrics(struct writer *writer, const char *name, const struct call_metrics *call)
+void report_json_metrics(struct report_writer *writer, const char *name,
+                         const struct call_metrics *call)
 {
     json_object(&writer->json, name);
     report_json_write_call(writer, call);
@@ -80,7 +83,7 @@ void report_json_metrics(struct writer *writer, const char *name, const struct c
 }
 
 /* The steps of a recording that was exact until it cost too much. */
-static void report_json_write_changes(struct writer *writer)
+static void report_json_write_changes(struct report_writer *writer)
 {
     const char *change = profile_get(writer->profile, PROFILE_META_SAMPLE_CHANGES);
     uint64_t ns, bytes;
@@ -94,7 +97,7 @@ static void report_json_write_changes(struct writer *writer)
     json_end(&writer->json);
 }
 
-static void report_json_write_sampling(struct writer *writer)
+static void report_json_write_sampling(struct report_writer *writer)
 {
     if (!estimate_is(writer->profile)) {
         json_null(&writer->json, "sampled");
@@ -114,7 +117,7 @@ static void report_json_write_sampling(struct writer *writer)
     json_end(&writer->json);
 }
 
-static void report_json_write_mapped_unseen(struct writer *writer)
+static void report_json_write_mapped_unseen(struct report_writer *writer)
 {
     uint64_t bytes = facts_mapped_unseen(writer->profile);
     if (!bytes)
@@ -127,7 +130,7 @@ static void report_json_write_mapped_unseen(struct writer *writer)
     json_end(&writer->json);
 }
 
-static void report_json_write_unseen(struct writer *writer)
+static void report_json_write_unseen(struct report_writer *writer)
 {
     struct facts_unseen unseen;
     json_array(&writer->json, "unseen");
@@ -150,7 +153,7 @@ static void report_json_write_unwalked_part(struct json *json, const struct unwa
     json_figure(json, "alloc_bytes", part->alloc_bytes);
 }
 
-static void report_json_write_unwalked(struct writer *writer)
+static void report_json_write_unwalked(struct report_writer *writer)
 {
     struct json *json = &writer->json;
     struct unwalked unwalked;
@@ -176,7 +179,7 @@ static void report_json_write_unwalked(struct writer *writer)
     unwalked_release(&unwalked);
 }
 
-static void report_json_write_meta(struct writer *writer)
+static void report_json_write_meta(struct report_writer *writer)
 {
     json_object(&writer->json, "meta");
     for (size_t i = 0; i < writer->profile->meta_count; i++)
@@ -205,7 +208,7 @@ static void report_json_write_meta(struct writer *writer)
     report_json_write_sampling(writer);
 }
 
-static void report_json_write_program(struct writer *writer)
+static void report_json_write_program(struct report_writer *writer)
 {
     const struct program_metrics *program = &writer->profile->program;
     if (!writer->profile->has_program) {
@@ -221,7 +224,7 @@ static void report_json_write_program(struct writer *writer)
     json_end(&writer->json);
 }
 
-static void report_json_write_modules(struct writer *writer)
+static void report_json_write_modules(struct report_writer *writer)
 {
     static const char *const qualities[] = {"none",      "changed", "exports",
                                             "functions", "lines",   "packed"};
@@ -271,8 +274,8 @@ static const struct member thread_members[] = {
     {NULL},
 };
 
-static void report_json_write_thread(struct writer *writer, const struct thread_metrics *thread,
-                                     bool is_of_team)
+static void report_json_write_thread(struct report_writer *writer,
+                                     const struct thread_metrics *thread, bool is_of_team)
 {
     char name[sizeof thread->name + 1] = "";
     memcpy(name, thread->name, sizeof thread->name);
@@ -291,7 +294,7 @@ static void report_json_write_thread(struct writer *writer, const struct thread_
     }
 }
 
-static void report_json_write_threads(struct writer *writer)
+static void report_json_write_threads(struct report_writer *writer)
 {
     struct thread_team team;
     bool has_team = !thread_team_find(&team, writer->profile);
@@ -305,7 +308,7 @@ static void report_json_write_threads(struct writer *writer)
     thread_team_release(&team);
 }
 
-static void report_json_write_level(struct writer *writer, const char *name,
+static void report_json_write_level(struct report_writer *writer, const char *name,
                                     struct timeline_level level)
 {
     if (!figure_known(level.min) || !figure_known(level.max)) {
@@ -318,7 +321,7 @@ static void report_json_write_level(struct writer *writer, const char *name,
     json_end(&writer->json);
 }
 
-static void report_json_write_timeline(struct writer *writer)
+static void report_json_write_timeline(struct report_writer *writer)
 {
     json_object(&writer->json, "timeline");
     json_unsigned(&writer->json, "bucket_ns", writer->profile->bucket_ns);
@@ -343,7 +346,7 @@ static void report_json_write_timeline(struct writer *writer)
 
 /* ---- Call sites ---------------------------------------------------------------------------- */
 
-void report_json_path(struct writer *writer, uint32_t node)
+void report_json_path(struct report_writer *writer, uint32_t node)
 {
     json_unsigned(&writer->json, "node", node);
     frame_write(&writer->json, writer->profile, call_sites_frame(&writer->sites, node));
@@ -353,7 +356,7 @@ void report_json_path(struct writer *writer, uint32_t node)
  */
 enum { MAX_CALLERS = (JSON_MAX_DEPTH - 8) / 2 };
 
-static void report_json_write_callers(struct writer *writer, const struct callers *callers,
+static void report_json_write_callers(struct report_writer *writer, const struct callers *callers,
                                       uint32_t index)
 {
     json_array(&writer->json, "callers");
@@ -368,7 +371,7 @@ static void report_json_write_callers(struct writer *writer, const struct caller
     json_end(&writer->json);
 }
 
-static int report_json_write_site(struct writer *writer, size_t metric,
+static int report_json_write_site(struct report_writer *writer, size_t metric,
                                   const struct site_group *group)
 {
     struct callers callers;
@@ -386,7 +389,7 @@ static int report_json_write_site(struct writer *writer, size_t metric,
     return 0;
 }
 
-static int report_json_write_section(struct writer *writer, size_t metric)
+static int report_json_write_section(struct report_writer *writer, size_t metric)
 {
     size_t max = writer->options->top < writer->sites.group_count ? writer->options->top
                                                                   : writer->sites.group_count;
@@ -411,7 +414,7 @@ static int report_json_write_section(struct writer *writer, size_t metric)
     return error;
 }
 
-static int report_json_write_sections(struct writer *writer)
+static int report_json_write_sections(struct report_writer *writer)
 {
     int error = 0;
     json_array(&writer->json, "sections");
@@ -426,7 +429,7 @@ static int report_json_write_sections(struct writer *writer)
 
 int report_json(FILE *out, const struct profile *profile, const struct report_options *options)
 {
-    struct writer writer = {json_begin(out, true), profile, options, {0}};
+    struct report_writer writer = {json_begin(out, true), profile, options, {0}};
     struct insights *insights;
     int error = call_sites_init(&writer.sites, profile, options->filter, options->hide_std);
     if (error)
@@ -471,7 +474,7 @@ int report_json(FILE *out, const struct profile *profile, const struct report_op
 
 static const struct {
     const char *name;
-    void (*write)(struct writer *writer);
+    void (*write)(struct report_writer *writer);
 } parts[] = {
     {"meta", report_json_write_meta},       {"program", report_json_write_program},
     {"modules", report_json_write_modules}, {"threads", report_json_write_threads},
@@ -486,7 +489,7 @@ bool report_json_part(struct json *json, const struct profile *profile, const bo
                       const char *part)
 {
     static const struct report_options options = {.metric = METRIC_CHOICE_ALL};
-    struct writer writer = {
+    struct report_writer writer = {
         *json, profile, &options, {.profile = profile, .hidden = (bool *)hidden}};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         if (strcmp(parts[i].name, part))

@@ -7,7 +7,8 @@
 #include "aggregate/thread_totals.h"
 
 /* Begins an array, or writes null where there are no rows. True: the array is open. */
-static bool report_json_detail_begin_rows(struct writer *writer, const char *name, size_t count)
+static bool report_json_detail_begin_rows(struct report_writer *writer, const char *name,
+                                          size_t count)
 {
     if (count)
         json_array(&writer->json, name);
@@ -18,7 +19,7 @@ static bool report_json_detail_begin_rows(struct writer *writer, const char *nam
 
 /* ---- Peaks and curves ---------------------------------------------------------------------- */
 
-static void report_json_detail_write_peak(struct writer *writer, const struct peak *peak)
+static void report_json_detail_write_peak(struct report_writer *writer, const struct peak *peak)
 {
     const struct detail_peak row = {0, *peak};
     bool kept = peak->share_count || !peak->bytes;
@@ -41,7 +42,7 @@ static void report_json_detail_write_peak(struct writer *writer, const struct pe
     json_end(&writer->json);
 }
 
-void report_json_peaks(struct writer *writer)
+void report_json_peaks(struct report_writer *writer)
 {
     if (!report_json_detail_begin_rows(writer, "peaks", writer->profile->peak_count))
         return;
@@ -50,7 +51,7 @@ void report_json_peaks(struct writer *writer)
     json_end(&writer->json);
 }
 
-static void report_json_detail_write_curve(struct writer *writer, const struct curve *curve)
+static void report_json_detail_write_curve(struct report_writer *writer, const struct curve *curve)
 {
     json_object(&writer->json, NULL);
     struct detail_point row = {.threshold_bytes = curve->threshold_bytes,
@@ -69,7 +70,7 @@ static void report_json_detail_write_curve(struct writer *writer, const struct c
     json_end(&writer->json);
 }
 
-static void report_json_detail_write_curves(struct writer *writer)
+static void report_json_detail_write_curves(struct report_writer *writer)
 {
     if (!report_json_detail_begin_rows(writer, "curves", writer->profile->curve_count))
         return;
@@ -94,7 +95,8 @@ static const struct {
     [DISTRIBUTION_REALLOC_SHRINK] = {"realloc_shrink", false},
 };
 
-static void report_json_detail_write_bin(struct writer *writer, const struct distribution_row *row)
+static void report_json_detail_write_bin(struct report_writer *writer,
+                                         const struct distribution_row *row)
 {
     json_array(&writer->json, NULL);
     const char *last = kinds[row->kind].has_y ? "y" : "x";
@@ -111,7 +113,7 @@ static size_t report_json_detail_rows_of(const struct profile *profile, uint32_t
     return count;
 }
 
-void report_json_distributions(struct writer *writer)
+void report_json_distributions(struct report_writer *writer)
 {
     const struct profile *profile = writer->profile;
     if (!profile->distribution_count) {
@@ -134,13 +136,13 @@ void report_json_distributions(struct writer *writer)
 /* ---- Threads ------------------------------------------------------------------------------- */
 
 /* Threads are positions in "threads"; null stands for all pairs that are not listed. */
-void report_json_exchanges(struct writer *writer)
+void report_json_exchanges(struct report_writer *writer)
 {
     detail_json_rows(&writer->json, "exchanges", DETAIL_EXCHANGES, writer->profile->exchanges,
                      writer->profile->exchange_count);
 }
 
-static void report_json_detail_write_layers(struct writer *writer, uint32_t thread)
+static void report_json_detail_write_layers(struct report_writer *writer, uint32_t thread)
 {
     const struct profile *profile = writer->profile;
     json_array(&writer->json, "functions");
@@ -157,7 +159,7 @@ static void report_json_detail_write_layers(struct writer *writer, uint32_t thre
 }
 
 /* One thread's stack: rows [first, end) of its maxima. */
-static void report_json_detail_write_stack(struct writer *writer, size_t first, size_t end)
+static void report_json_detail_write_stack(struct report_writer *writer, size_t first, size_t end)
 {
     const struct stack_peak *peaks = writer->profile->stack_peaks;
     const struct stack_peak *deepest = &peaks[end - 1];
@@ -184,7 +186,7 @@ static void report_json_detail_write_stack(struct writer *writer, size_t first, 
 }
 
 /* Threads are positions in "threads". */
-void report_json_stacks(struct writer *writer)
+void report_json_stacks(struct report_writer *writer)
 {
     const struct profile *profile = writer->profile;
     if (!report_json_detail_begin_rows(writer, "stacks", profile->stack_peak_count))
@@ -207,8 +209,8 @@ static const char *const section_names[PROFILE_SECTIONS] = {
     [PROFILE_SECTION_TDATA] = "tdata",   [PROFILE_SECTION_TBSS] = "tbss",
 };
 
-static void report_json_detail_write_module_and_section(struct writer *writer, int64_t module,
-                                                        int section)
+static void report_json_detail_write_module_and_section(struct report_writer *writer,
+                                                        int64_t module, int section)
 {
     bool known = module >= 0 && (uint64_t)module < writer->profile->module_count;
     report_json_unsigned_if(writer, known, "module", (uint64_t)module);
@@ -216,7 +218,7 @@ static void report_json_detail_write_module_and_section(struct writer *writer, i
                 section >= 0 && section < PROFILE_SECTIONS ? section_names[section] : NULL);
 }
 
-static void report_json_detail_write_variables(struct writer *writer)
+static void report_json_detail_write_variables(struct report_writer *writer)
 {
     const struct profile *profile = writer->profile;
     if (!report_json_detail_begin_rows(writer, "variables", profile->variable_count))
@@ -233,7 +235,7 @@ static void report_json_detail_write_variables(struct writer *writer)
     json_end(&writer->json);
 }
 
-void report_json_globals(struct writer *writer)
+void report_json_globals(struct report_writer *writer)
 {
     const struct profile *profile = writer->profile;
     if (!profile->section_count && !profile->variable_count) {
@@ -261,7 +263,7 @@ void report_json_globals(struct writer *writer)
 
 /* ---- The machine's view -------------------------------------------------------------------- */
 
-static void report_json_detail_write_sample(struct writer *writer,
+static void report_json_detail_write_sample(struct report_writer *writer,
                                             const struct profile_sample *sample)
 {
     struct json *json = &writer->json;
@@ -277,7 +279,7 @@ static void report_json_detail_write_sample(struct writer *writer,
     detail_json_columns(json, DETAIL_SAMPLES, "untouched_bytes", NULL, sample);
 }
 
-void report_json_samples(struct writer *writer)
+void report_json_samples(struct report_writer *writer)
 {
     if (!report_json_detail_begin_rows(writer, "samples", writer->profile->sample_count))
         return;
@@ -290,13 +292,13 @@ void report_json_samples(struct writer *writer)
     json_end(&writer->json);
 }
 
-void report_json_mappings(struct writer *writer)
+void report_json_mappings(struct report_writer *writer)
 {
     detail_json_rows(&writer->json, "mappings", DETAIL_MAPPINGS, writer->profile->mappings,
                      writer->profile->mapping_count);
 }
 
-static void report_json_detail_write_residency(struct writer *writer)
+static void report_json_detail_write_residency(struct report_writer *writer)
 {
     if (!report_json_detail_begin_rows(writer, "residency", writer->profile->residency_count))
         return;
@@ -311,7 +313,7 @@ static void report_json_detail_write_residency(struct writer *writer)
     json_end(&writer->json);
 }
 
-static void report_json_detail_write_heap(struct writer *writer)
+static void report_json_detail_write_heap(struct report_writer *writer)
 {
     /* clang-format off */
     static const char *const names[HEAP_FILLS] = {
@@ -334,7 +336,7 @@ static void report_json_detail_write_heap(struct writer *writer)
     json_end(&writer->json);
 }
 
-static void report_json_detail_write_sources(struct writer *writer)
+static void report_json_detail_write_sources(struct report_writer *writer)
 {
     if (!report_json_detail_begin_rows(writer, "sources", writer->profile->source_count))
         return;
@@ -347,7 +349,7 @@ static void report_json_detail_write_sources(struct writer *writer)
     json_end(&writer->json);
 }
 
-void report_json_detail(struct writer *writer)
+void report_json_detail(struct report_writer *writer)
 {
     report_json_peaks(writer);
     report_json_detail_write_curves(writer);

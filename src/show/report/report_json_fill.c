@@ -4,7 +4,7 @@
 #include "aggregate/path_fills.h"
 #include "report/report_writer.h"
 
-static void report_json_fill_write_row(struct writer *writer, const struct path_fill *row)
+static void report_json_fill_write_row(struct report_writer *writer, const struct path_fill *row)
 {
     struct json *json = &writer->json;
     json_object(json, NULL);
@@ -18,7 +18,7 @@ static void report_json_fill_write_row(struct writer *writer, const struct path_
     json_end(json);
 }
 
-int report_json_fill(struct writer *writer)
+int report_json_fill(struct report_writer *writer)
 {
     struct path_fills fills;
     int error =

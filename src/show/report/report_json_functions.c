@@ -10,14 +10,14 @@
 #include "aggregate/functions.h"
 #include "aggregate/top_down.h"
 
-static size_t report_json_functions_chosen_metric(const struct writer *writer)
+static size_t report_json_functions_chosen_metric(const struct report_writer *writer)
 {
     return writer->options->metric == METRIC_CHOICE_ALL ? 0 : (size_t)writer->options->metric;
 }
 
 /* ---- Functions ----------------------------------------------------------------------------- */
 
-static void report_json_functions_write_function_name(struct writer *writer, uint32_t key,
+static void report_json_functions_write_function_name(struct report_writer *writer, uint32_t key,
                                                       struct frame frame)
 {
     const struct profile *profile = writer->profile;
@@ -34,7 +34,8 @@ static void report_json_functions_write_function_name(struct writer *writer, uin
     strbuf_release(&name);
 }
 
-static void report_json_functions_write_row(struct writer *writer, const struct function_row *row)
+static void report_json_functions_write_row(struct report_writer *writer,
+                                            const struct function_row *row)
 {
     json_object(&writer->json, NULL);
     report_json_functions_write_function_name(writer, row->key, frame_at(row->code, row->line));
@@ -45,9 +46,11 @@ static void report_json_functions_write_row(struct writer *writer, const struct 
     json_end(&writer->json);
 }
 
-static void report_json_functions_write_rows(
-    struct writer *writer, const char *name, const struct functions *functions,
-    const uint32_t *order, void (*write)(struct writer *writer, const struct function_row *row))
+static void report_json_functions_write_rows(struct report_writer *writer, const char *name,
+                                             const struct functions *functions,
+                                             const uint32_t *order,
+                                             void (*write)(struct report_writer *writer,
+                                                           const struct function_row *row))
 {
     json_object(&writer->json, name);
     json_string(&writer->json, "metric", metrics[report_json_functions_chosen_metric(writer)].name);
@@ -60,9 +63,10 @@ static void report_json_functions_write_rows(
     json_end(&writer->json);
 }
 
-static int
-report_json_functions_write(struct writer *writer, const char *name, struct functions *functions,
-                            void (*write)(struct writer *writer, const struct function_row *row))
+static int report_json_functions_write(struct report_writer *writer, const char *name,
+                                       struct functions *functions,
+                                       void (*write)(struct report_writer *writer,
+                                                     const struct function_row *row))
 {
     uint32_t *order = order_functions(functions, report_json_functions_chosen_metric(writer),
                                       writer->options->inclusive);
@@ -73,7 +77,7 @@ report_json_functions_write(struct writer *writer, const char *name, struct func
     return error;
 }
 
-int report_json_functions(struct writer *writer)
+int report_json_functions(struct report_writer *writer)
 {
     struct functions functions;
     int error =
@@ -85,7 +89,7 @@ int report_json_functions(struct writer *writer)
 
 /* ---- Libraries ----------------------------------------------------------------------------- */
 
-static void report_json_functions_write_library(struct writer *writer,
+static void report_json_functions_write_library(struct report_writer *writer,
                                                 const struct function_row *row)
 {
     bool is_module = row->key < writer->profile->module_count;
@@ -99,7 +103,7 @@ static void report_json_functions_write_library(struct writer *writer,
     json_end(&writer->json);
 }
 
-int report_json_libraries(struct writer *writer)
+int report_json_libraries(struct report_writer *writer)
 {
     struct functions functions;
     if (!(writer->options->show >> REPORT_LIBRARIES & 1))
@@ -117,8 +121,9 @@ int report_json_libraries(struct writer *writer)
  * out. */
 enum { TREE_LEVELS = (JSON_MAX_DEPTH - 8) / 2, TREE_PART = 1000 };
 
-static void report_json_functions_write_children(struct writer *writer, struct top_down *tree,
-                                                 uint32_t index, size_t levels)
+static void report_json_functions_write_children(struct report_writer *writer,
+                                                 struct top_down *tree, uint32_t index,
+                                                 size_t levels)
 {
     struct figure least = figure_divide(tree->nodes[0].inclusive, figure_of(TREE_PART));
     top_down_sort(tree, index);
@@ -139,7 +144,7 @@ static void report_json_functions_write_children(struct writer *writer, struct t
     json_end(&writer->json);
 }
 
-int report_json_tree(struct writer *writer)
+int report_json_tree(struct report_writer *writer)
 {
     struct top_down tree;
     size_t metric = metric_choice_that_adds_up(writer->options->metric);

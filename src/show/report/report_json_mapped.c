@@ -6,7 +6,8 @@
 
 enum { BY_PEAK = 0 }; /* in METRIC_CHOICE */
 
-static void report_json_mapped_write_site(struct writer *writer, const struct site_group *group)
+static void report_json_mapped_write_site(struct report_writer *writer,
+                                          const struct site_group *group)
 {
     json_object(&writer->json, NULL);
     frame_write(&writer->json, writer->profile, group->frame);
@@ -20,7 +21,8 @@ static void report_json_mapped_write_site(struct writer *writer, const struct si
     json_end(&writer->json);
 }
 
-static int report_json_mapped_write_sites(struct writer *writer, const struct call_sites *sites)
+static int report_json_mapped_write_sites(struct report_writer *writer,
+                                          const struct call_sites *sites)
 {
     size_t max = sites->group_count;
     const struct site_group **top = calloc(max + 1, sizeof(const struct site_group *));
@@ -34,7 +36,7 @@ static int report_json_mapped_write_sites(struct writer *writer, const struct ca
     return top ? 0 : -ENOMEM;
 }
 
-int report_json_mapped(struct writer *writer)
+int report_json_mapped(struct report_writer *writer)
 {
     const struct report_options *options = writer->options;
     const struct program_metrics *program = &writer->profile->program;

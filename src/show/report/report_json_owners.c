@@ -5,7 +5,8 @@
 #include "aggregate/facts.h"
 #include "report/detail_json.h"
 
-static void report_json_owners_write_row(struct writer *writer, const struct profile_owner *row)
+static void report_json_owners_write_row(struct report_writer *writer,
+                                         const struct profile_owner *row)
 {
     struct json *json = &writer->json;
     json_object(json, NULL);
@@ -16,7 +17,7 @@ static void report_json_owners_write_row(struct writer *writer, const struct pro
     json_end(json);
 }
 
-static void report_json_owners_write_rows(struct writer *writer, uint32_t sample)
+static void report_json_owners_write_rows(struct report_writer *writer, uint32_t sample)
 {
     const struct profile *profile = writer->profile;
     json_array(&writer->json, "owners");
@@ -26,7 +27,7 @@ static void report_json_owners_write_rows(struct writer *writer, uint32_t sample
     json_end(&writer->json);
 }
 
-void report_json_owners(struct writer *writer)
+void report_json_owners(struct report_writer *writer)
 {
     const struct profile_sample *sample = facts_owners_sample(writer->profile);
     if (!sample) {
@@ -43,7 +44,7 @@ void report_json_owners(struct writer *writer)
     report_json_owners_write_rows(writer, sample->id);
 }
 
-void report_json_page_uses(struct writer *writer)
+void report_json_page_uses(struct report_writer *writer)
 {
     const struct profile *profile = writer->profile;
     struct json *json = &writer->json;
@@ -61,7 +62,7 @@ void report_json_page_uses(struct writer *writer)
     json_end(json);
 }
 
-void report_json_container(struct writer *writer)
+void report_json_container(struct report_writer *writer)
 {
     const struct profile *profile = writer->profile;
     if (!profile->container_count) {

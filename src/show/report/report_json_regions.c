@@ -4,7 +4,7 @@
 #include "report/detail_json.h"
 #include "report/report_writer.h"
 
-void report_json_regions(struct writer *writer)
+void report_json_regions(struct report_writer *writer)
 {
     const struct profile *profile = writer->profile;
     if (!profile->region_count) {
@@ -23,7 +23,7 @@ void report_json_regions(struct writer *writer)
     json_end(&writer->json);
 }
 
-void report_json_marks(struct writer *writer)
+void report_json_marks(struct report_writer *writer)
 {
     const struct profile *profile = writer->profile;
     if (!profile->mark_count) {

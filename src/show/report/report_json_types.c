@@ -7,7 +7,7 @@
 #include "report/report_writer.h"
 
 /* The layout; null where it is not known. */
-static void report_json_types_layout(struct writer *writer, const struct path_type *type)
+static void report_json_types_layout(struct report_writer *writer, const struct path_type *type)
 {
     const struct profile_call_type *layout = type->layout;
     json_figure(&writer->json, "size_bytes", layout ? figure_of(layout->bytes) : FIGURE_UNKNOWN);
@@ -17,7 +17,7 @@ static void report_json_types_layout(struct writer *writer, const struct path_ty
     json_figure(&writer->json, "unused_at_peak_bytes", path_types_padding(type));
 }
 
-static void report_json_types_write(struct writer *writer, const struct path_type *type)
+static void report_json_types_write(struct report_writer *writer, const struct path_type *type)
 {
     json_object(&writer->json, NULL);
     json_string(&writer->json, "name", type->name);
@@ -32,7 +32,7 @@ static void report_json_types_write(struct writer *writer, const struct path_typ
     json_end(&writer->json);
 }
 
-static void report_json_types_write_live(struct writer *writer, const struct live_type *type)
+static void report_json_types_write_live(struct report_writer *writer, const struct live_type *type)
 {
     json_object(&writer->json, NULL);
     json_string(&writer->json, "name", type->name);
@@ -46,7 +46,7 @@ static void report_json_types_write_live(struct writer *writer, const struct liv
 }
 
 /* What was alive by type; null: no look has found that out. */
-static int report_json_types_alive(struct writer *writer)
+static int report_json_types_alive(struct report_writer *writer)
 {
     struct live_types types;
     int error = live_types_init(&types, writer->profile, writer->sites.wanted);
@@ -72,7 +72,7 @@ static int report_json_types_alive(struct writer *writer)
     return 0;
 }
 
-int report_json_types(struct writer *writer)
+int report_json_types(struct report_writer *writer)
 {
     struct path_types types;
     int error = path_types_init(&types, writer->profile, writer->sites.wanted);

@@ -27,7 +27,7 @@ static void report_programs_add_safe(struct strbuf *out, const char *string)
 
 /* ---- Head ---------------------------------------------------------------------------------- */
 
-static void report_programs_add_title(struct text *text, const struct programs *programs)
+static void report_programs_add_title(struct report_text *text, const struct programs *programs)
 {
     struct strbuf name = STRBUF_INIT, rest = STRBUF_INIT;
     report_programs_add_safe(&name, programs->path ? programs->path : "these profiles");
@@ -42,7 +42,8 @@ static void report_programs_add_title(struct text *text, const struct programs *
     strbuf_release(&rest);
 }
 
-static void report_programs_add_line(struct text *text, const char *label, const char *string)
+static void report_programs_add_line(struct report_text *text, const char *label,
+                                     const char *string)
 {
     report_part_label(text, label);
     report_part_wrapped(text, string);
@@ -80,7 +81,7 @@ static void report_programs_add_allocated(struct strbuf *line, const struct prog
         report_programs_add_known(line, known, all->processes);
 }
 
-static void report_programs_add_sums(struct text *text, const struct programs *programs)
+static void report_programs_add_sums(struct report_text *text, const struct programs *programs)
 {
     const struct programs_program *all = &programs->all;
     const struct programs_process *largest = &programs->processes[all->largest];
@@ -107,7 +108,7 @@ static void report_programs_add_sums(struct text *text, const struct programs *p
 }
 
 /* Says which files are not in the figures. */
-static void report_programs_add_left_out(struct text *text, const struct programs *programs)
+static void report_programs_add_left_out(struct report_text *text, const struct programs *programs)
 {
     struct strbuf line = STRBUF_INIT;
     if (programs->unread_count)
@@ -135,7 +136,7 @@ static const struct text_column program_columns[] = {
 enum { PROGRAM_COLUMNS = sizeof program_columns / sizeof *program_columns, NAME_AT = 50 };
 
 /* The last cell of a row takes the rest of the line. */
-static void report_programs_add_name(struct text *text, const char *name, size_t used)
+static void report_programs_add_name(struct report_text *text, const char *name, size_t used)
 {
     struct strbuf safe = STRBUF_INIT, cut = STRBUF_INIT;
     report_programs_add_safe(&safe, name);
@@ -147,7 +148,7 @@ static void report_programs_add_name(struct text *text, const char *name, size_t
 }
 
 /* "12.3 MiB+": at least that. */
-static void report_programs_add_sum(struct text *text, const char *figure,
+static void report_programs_add_sum(struct report_text *text, const char *figure,
                                     const struct programs_sum *sum)
 {
     struct strbuf cell = STRBUF_INIT;
@@ -157,7 +158,8 @@ static void report_programs_add_sum(struct text *text, const char *figure,
     strbuf_release(&cell);
 }
 
-static void report_programs_add_program(struct text *text, const struct programs_program *program)
+static void report_programs_add_program(struct report_text *text,
+                                        const struct programs_program *program)
 {
     report_part_row(text, program_columns);
     report_part_next_figure(text, figure_human_bytes(program->peak_bytes).text);
@@ -169,7 +171,7 @@ static void report_programs_add_program(struct text *text, const struct programs
     report_programs_add_name(text, program->name, NAME_AT);
 }
 
-static void report_programs_add_more(struct text *text, size_t shown, size_t count,
+static void report_programs_add_more(struct report_text *text, size_t shown, size_t count,
                                      const char *what, const char *plural)
 {
     struct strbuf line = STRBUF_INIT;
@@ -181,7 +183,7 @@ static void report_programs_add_more(struct text *text, size_t shown, size_t cou
     strbuf_release(&line);
 }
 
-static void report_programs_add_programs(struct text *text, const struct programs *programs,
+static void report_programs_add_programs(struct report_text *text, const struct programs *programs,
                                          size_t shown)
 {
     report_part_title(text, "Programs",
@@ -204,7 +206,8 @@ static const struct text_column process_columns[] = {
 };
 enum { PROCESS_COLUMNS = sizeof process_columns / sizeof *process_columns, COMMAND_AT = 33 };
 
-static void report_programs_add_process(struct text *text, const struct programs_process *process)
+static void report_programs_add_process(struct report_text *text,
+                                        const struct programs_process *process)
 {
     struct strbuf pid = STRBUF_INIT;
     strbuf_addf(&pid, "%llu", (unsigned long long)process->pid);
@@ -217,7 +220,7 @@ static void report_programs_add_process(struct text *text, const struct programs
     strbuf_release(&pid);
 }
 
-static void report_programs_add_processes(struct text *text, const struct programs *programs,
+static void report_programs_add_processes(struct report_text *text, const struct programs *programs,
                                           size_t shown)
 {
     report_part_title(text, "Processes", NULL);
@@ -229,7 +232,7 @@ static void report_programs_add_processes(struct text *text, const struct progra
 
 /* ---- The end ------------------------------------------------------------------------------- */
 
-static void report_programs_add_unread(struct text *text, const struct programs *programs)
+static void report_programs_add_unread(struct report_text *text, const struct programs *programs)
 {
     size_t shown = text->options->top ? programs->unread_count : UNREAD_SHOWN;
     if (shown > programs->unread_count)
@@ -262,7 +265,7 @@ static void report_programs_add_word(struct strbuf *out, const char *word)
 }
 
 /* A command that can be typed: it is never cut. */
-static void report_programs_add_next(struct text *text, const struct programs *programs)
+static void report_programs_add_next(struct report_text *text, const struct programs *programs)
 {
     strbuf_add_string(&text->out, "\nNext: tidemark report ");
     report_programs_add_word(&text->out, programs->processes[programs->all.largest].profile);
@@ -272,9 +275,9 @@ static void report_programs_add_next(struct text *text, const struct programs *p
 int report_programs_text(FILE *out, const struct programs *programs,
                          const struct report_options *options)
 {
-    struct text text = {.style = {options->colour, options->utf8, options->columns},
-                        .out = STRBUF_INIT,
-                        .options = options};
+    struct report_text text = {.style = {options->colour, options->utf8, options->columns},
+                               .out = STRBUF_INIT,
+                               .options = options};
     size_t programs_shown, processes_shown;
     report_programs_choose(programs, options->top, &programs_shown, &processes_shown);
     report_programs_add_title(&text, programs);

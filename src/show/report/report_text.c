@@ -43,7 +43,7 @@ static void report_text_add_job(struct strbuf *line, const struct profile *profi
     facts_add_text(line, profile, PROFILE_META_JOB);
 }
 
-static void report_text_add_identity(struct text *text)
+static void report_text_add_identity(struct report_text *text)
 {
     const struct profile *profile = text->profile;
     struct strbuf line = STRBUF_INIT;
@@ -71,7 +71,7 @@ static void report_text_add_exit_wait(struct strbuf *line, const struct profile 
                     human_duration(wait_ns).text);
 }
 
-static void report_text_add_run(struct text *text)
+static void report_text_add_run(struct report_text *text)
 {
     struct strbuf line = STRBUF_INIT;
     report_part_label(text, "command");
@@ -103,7 +103,7 @@ static void report_text_add_run(struct text *text)
     strbuf_release(&line);
 }
 
-static void report_text_add_window(struct text *text)
+static void report_text_add_window(struct report_text *text)
 {
     struct strbuf line = STRBUF_INIT;
     if (facts_add_window(&line, text->profile)) {
@@ -118,7 +118,7 @@ static void report_text_add_window(struct text *text)
     strbuf_release(&line);
 }
 
-static void report_text_add_snapshots(struct text *text)
+static void report_text_add_snapshots(struct report_text *text)
 {
     struct strbuf lines = STRBUF_INIT;
     if (facts_add_snapshots(&lines, text->profile))
@@ -130,7 +130,7 @@ static void report_text_add_snapshots(struct text *text)
     strbuf_release(&lines);
 }
 
-static void report_text_add_cut(struct text *text)
+static void report_text_add_cut(struct report_text *text)
 {
     const char *region = profile_get(text->profile, PROFILE_META_REGION);
     struct strbuf line = STRBUF_INIT;
@@ -143,7 +143,7 @@ static void report_text_add_cut(struct text *text)
     strbuf_release(&line);
 }
 
-static void report_text_add_level(struct text *text)
+static void report_text_add_level(struct report_text *text)
 {
     const char *name = profile_get(text->profile, PROFILE_META_LEVEL);
     enum memory_level level;
@@ -153,7 +153,7 @@ static void report_text_add_level(struct text *text)
     report_part_wrapped(text, memory_level_sentence(level));
 }
 
-static void report_text_add_stacks(struct text *text)
+static void report_text_add_stacks(struct report_text *text)
 {
     if (!*facts_stacks(text->profile))
         return;
@@ -161,7 +161,7 @@ static void report_text_add_stacks(struct text *text)
     strbuf_addf(&text->out, "%s\n", facts_stacks(text->profile));
 }
 
-static void report_text_add_sampling(struct text *text)
+static void report_text_add_sampling(struct report_text *text)
 {
     struct strbuf line = STRBUF_INIT;
     if (facts_add_budget(&line, text->profile)) {
@@ -185,7 +185,8 @@ static void report_text_add_sampling(struct text *text)
 }
 
 /* "15.8 MiB", with an error bar if it is an estimate. */
-static void report_text_add_bytes(struct text *text, struct figure bytes, struct figure variance)
+static void report_text_add_bytes(struct report_text *text, struct figure bytes,
+                                  struct figure variance)
 {
     struct strbuf figure = STRBUF_INIT;
     estimate_add_bytes(&figure, text->profile, bytes, variance, text->style.utf8);
@@ -195,7 +196,8 @@ static void report_text_add_bytes(struct text *text, struct figure bytes, struct
 
 /* Says why a figure is not known: another tool's file lacks what that tool did not record. False:
  * the figure is known. */
-static bool report_text_add_unless_known(struct text *text, const char *label, struct figure value)
+static bool report_text_add_unless_known(struct report_text *text, const char *label,
+                                         struct figure value)
 {
     const char *tool = facts_imported_from(text->profile);
     const char *why = facts_why_unknown(text->profile);
@@ -212,7 +214,7 @@ static bool report_text_add_unless_known(struct text *text, const char *label, s
     return true;
 }
 
-static void report_text_add_peak(struct text *text)
+static void report_text_add_peak(struct report_text *text)
 {
     const struct program_metrics *program = &text->profile->program;
     if (report_text_add_unless_known(text, "peak", program->total.peak_bytes))
@@ -250,7 +252,7 @@ static bool report_text_has_tool_memory(const struct profile *profile)
     return false;
 }
 
-static void report_text_add_resident(struct text *text)
+static void report_text_add_resident(struct report_text *text)
 {
     struct strbuf line = STRBUF_INIT;
     struct figure resident = facts_resident_peak(text->profile);
@@ -288,7 +290,7 @@ static void report_text_add_mean(struct strbuf *line, const struct call_metrics 
         strbuf_addf(line, ", mean %s%s", about, figure_human_bytes(mean).text);
 }
 
-static void report_text_add_allocations(struct text *text, const char *about)
+static void report_text_add_allocations(struct report_text *text, const char *about)
 {
     const struct call_metrics *total = &text->profile->program.total;
     struct strbuf line = STRBUF_INIT;
@@ -321,7 +323,7 @@ static void report_text_add_allocations(struct text *text, const char *about)
     strbuf_release(&line);
 }
 
-static void report_text_add_frees(struct text *text, const char *about)
+static void report_text_add_frees(struct report_text *text, const char *about)
 {
     const struct call_metrics *total = &text->profile->program.total;
     struct strbuf line = STRBUF_INIT;
@@ -344,7 +346,7 @@ static void report_text_add_frees(struct text *text, const char *about)
     strbuf_release(&line);
 }
 
-static void report_text_add_counts(struct text *text)
+static void report_text_add_counts(struct report_text *text)
 {
     const struct call_metrics *total = &text->profile->program.total;
     struct strbuf line = STRBUF_INIT;
@@ -372,7 +374,7 @@ static void report_text_add_counts(struct text *text)
 
 /* A graph look at the end tells what could still be reached. A look before an interpreter's end
  * does too: the interpreter then throws away what points to other blocks. */
-static void report_text_add_lost(struct text *text)
+static void report_text_add_lost(struct report_text *text)
 {
     const struct profile_sample *sample = facts_graph_sample(text->profile);
     if (!sample || (sample->why != PROFILE_SAMPLE_END && sample->why != PROFILE_SAMPLE_BEFORE_END))
@@ -387,7 +389,7 @@ static void report_text_add_lost(struct text *text)
 }
 
 /* The holders with most of it that have a name. */
-static void report_text_add_holders(struct text *text)
+static void report_text_add_holders(struct report_text *text)
 {
     enum { MOST = 3, LEAST_PERCENT = 5 };
     struct held_by holders;
@@ -417,7 +419,7 @@ static void report_text_add_holders(struct text *text)
 }
 
 /* Says that nothing is left but what the run-times keep for themselves. False: more is left. */
-static bool report_text_add_pools_only(struct text *text)
+static bool report_text_add_pools_only(struct report_text *text)
 {
     struct runtime_pools left = runtime_pools_left(text->profile);
     if (!runtime_pools_are_all(text->profile, &left))
@@ -427,7 +429,7 @@ static bool report_text_add_pools_only(struct text *text)
     return true;
 }
 
-static void report_text_add_leaks(struct text *text)
+static void report_text_add_leaks(struct report_text *text)
 {
     const struct call_metrics *total = &text->profile->program.total;
     if (report_text_add_unless_known(text, facts_of_what_is_left(text->profile), total->live_bytes))
@@ -485,7 +487,7 @@ static void report_text_add_map_calls(struct strbuf *line, const struct program_
         strbuf_addf(line, ", %s reserved and not used", figure_human_bytes(reserved).text);
 }
 
-static void report_text_add_mapped(struct text *text)
+static void report_text_add_mapped(struct report_text *text)
 {
     const struct program_metrics *program = &text->profile->program;
     if (!figure_positive(program->total.map_count) && !figure_positive(program->brk_count))
@@ -503,7 +505,7 @@ static void report_text_add_mapped(struct text *text)
     strbuf_release(&line);
 }
 
-static void report_text_add_threads(struct text *text)
+static void report_text_add_threads(struct report_text *text)
 {
     uint64_t wait_ns = facts_number(text->profile, PROFILE_META_WAIT_NS);
     if (text->profile->thread_count < 2 && !wait_ns)
@@ -522,7 +524,7 @@ static void report_text_add_threads(struct text *text)
 }
 
 /* Says when the machine was short of memory: other processes may be the cause. */
-static void report_text_add_machine(struct text *text)
+static void report_text_add_machine(struct report_text *text)
 {
     struct strbuf line = STRBUF_INIT;
     if (!machine_moments_are_short(text->profile))
@@ -533,7 +535,7 @@ static void report_text_add_machine(struct text *text)
     strbuf_release(&line);
 }
 
-static void report_text_add_loss(struct text *text)
+static void report_text_add_loss(struct report_text *text)
 {
     struct strbuf warnings = STRBUF_INIT;
     facts_add_warnings(&warnings, text->profile);
@@ -563,7 +565,7 @@ static void report_text_add_loss(struct text *text)
 }
 
 /* Says that the sample holds no allocation. */
-static void report_text_add_unknown(struct text *text)
+static void report_text_add_unknown(struct report_text *text)
 {
     struct strbuf line = STRBUF_INIT;
     report_part_label(text, "allocations");
@@ -572,7 +574,7 @@ static void report_text_add_unknown(struct text *text)
     strbuf_release(&line);
 }
 
-static void report_text_add_head(struct text *text)
+static void report_text_add_head(struct report_text *text)
 {
     report_text_add_identity(text);
     report_text_add_run(text);
@@ -608,7 +610,7 @@ static void report_text_add_head(struct text *text)
 }
 
 /* Figures that most people do not need first, and the curve. */
-static void report_text_add_more_figures(struct text *text)
+static void report_text_add_more_figures(struct report_text *text)
 {
     const struct program_metrics *program = &text->profile->program;
     strbuf_add_char(&text->out, '\n');
@@ -693,7 +695,7 @@ static bool report_text_always(const struct profile *profile)
 }
 
 static const struct {
-    int (*add)(struct text *text);
+    int (*add)(struct report_text *text);
     bool (*worth_a_hint)(const struct profile *profile);
 } sections[REPORT_SECTIONS] = {
     [REPORT_SITES] = {report_section_sites, NULL},
@@ -717,7 +719,7 @@ static const struct {
     [REPORT_NUMA] = {report_section_numa, report_text_has_numa},
 };
 
-static void report_text_add_hint(struct text *text)
+static void report_text_add_hint(struct report_text *text)
 {
     struct strbuf line = STRBUF_INIT;
     for (size_t i = 0; i < REPORT_SECTIONS; i++)
@@ -731,7 +733,7 @@ static void report_text_add_hint(struct text *text)
 }
 
 /* Is the whole program asked for, and no part of it? */
-static bool report_text_is_of_all(const struct text *text)
+static bool report_text_is_of_all(const struct report_text *text)
 {
     return text->options->metric == METRIC_CHOICE_ALL && !text->options->filter &&
            !profile_get(text->profile, PROFILE_META_REGION) &&
@@ -740,7 +742,7 @@ static bool report_text_is_of_all(const struct text *text)
 
 /* Has start-up a hundredth of the peak, or of what is left? With less it is in no list of the
  * largest. */
-static bool report_text_has_startup(const struct text *text)
+static bool report_text_has_startup(const struct report_text *text)
 {
     const struct call_metrics *total = &text->profile->program.total;
     struct figure held = startup_sum(&text->startup, text->profile, METRIC_ROW(at_peak_bytes));
@@ -748,7 +750,7 @@ static bool report_text_has_startup(const struct text *text)
            figure_or(text->startup.live_bytes, 0) > figure_or(total->live_bytes, 0) / 100;
 }
 
-static int report_text_find_sites(struct text *text)
+static int report_text_find_sites(struct report_text *text)
 {
     const struct report_options *options = text->options;
     if (options->show || options->startup || !report_text_is_of_all(text))
@@ -767,7 +769,7 @@ static int report_text_find_sites(struct text *text)
     return error;
 }
 
-static int report_text_add_overview(struct text *text)
+static int report_text_add_overview(struct report_text *text)
 {
     report_text_add_head(text);
     if (!text->profile->has_program)
@@ -787,7 +789,7 @@ static int report_text_add_overview(struct text *text)
     return error;
 }
 
-static int report_text_add_sections(struct text *text)
+static int report_text_add_sections(struct report_text *text)
 {
     int error = 0;
     report_text_add_identity(text);
@@ -800,10 +802,10 @@ static int report_text_add_sections(struct text *text)
 
 int report_text(FILE *out, const struct profile *profile, const struct report_options *options)
 {
-    struct text text = {.style = {options->colour, options->utf8, options->columns},
-                        .out = STRBUF_INIT,
-                        .profile = profile,
-                        .options = options};
+    struct report_text text = {.style = {options->colour, options->utf8, options->columns},
+                               .out = STRBUF_INIT,
+                               .profile = profile,
+                               .options = options};
     int error = report_text_find_sites(&text);
     if (error)
         return error;

@@ -21,8 +21,8 @@ static uint32_t report_text_container_sample(const struct profile *profile)
     return last;
 }
 
-static void report_text_container_add_row(struct text *text, const struct profile_container *row,
-                                          double whole)
+static void report_text_container_add_row(struct report_text *text,
+                                          const struct profile_container *row, double whole)
 {
     size_t room = text->style.columns > USED + 10 ? text->style.columns - USED : 10;
     report_part_row(text, report_text_container_columns);
@@ -35,7 +35,7 @@ static void report_text_container_add_row(struct text *text, const struct profil
 }
 
 /* Adds the first rows of each kind, which are the largest, and the row without a name. */
-static void report_text_container_add_rows(struct text *text, uint32_t sample, double whole)
+static void report_text_container_add_rows(struct report_text *text, uint32_t sample, double whole)
 {
     const struct profile *profile = text->profile;
     size_t of_kind[PROFILE_CONTAINER_KINDS] = {0};
@@ -46,7 +46,7 @@ static void report_text_container_add_rows(struct text *text, uint32_t sample, d
     }
 }
 
-void report_part_container(struct text *text)
+void report_part_container(struct report_text *text)
 {
     const struct profile *profile = text->profile;
     uint32_t sample = report_text_container_sample(profile);

@@ -80,7 +80,7 @@ static void report_text_distributions_lay_out(struct text_column *columns, const
     columns[5] = (struct text_column){"", 0, TEXT_LEFT, 2};
 }
 
-static void report_text_distributions_add_bin(struct text *text, const struct bins *bins,
+static void report_text_distributions_add_bin(struct report_text *text, const struct bins *bins,
                                               unsigned bin, human_of *human)
 {
     size_t used = LABEL + 2 * (COUNT + SHARE) + 2;
@@ -94,7 +94,7 @@ static void report_text_distributions_add_bin(struct text *text, const struct bi
                     text->style.columns - used);
 }
 
-static void report_text_distributions_add_bins(struct text *text, const struct bins *bins,
+static void report_text_distributions_add_bins(struct report_text *text, const struct bins *bins,
                                                human_of *human, const char *of)
 {
     struct text_column columns[BIN_COLUMNS];
@@ -112,8 +112,9 @@ static void report_text_distributions_add_bins(struct text *text, const struct b
     }
 }
 
-static bool report_text_distributions_add_bars(struct text *text, uint32_t kind, const char *title,
-                                               const char *of, human_of *human, unsigned step)
+static bool report_text_distributions_add_bars(struct report_text *text, uint32_t kind,
+                                               const char *title, const char *of, human_of *human,
+                                               unsigned step)
 {
     struct rows rows = report_text_distributions_rows_of(text->profile, kind);
     struct bins bins = report_text_distributions_bins_from(rows, step);
@@ -140,7 +141,7 @@ static const struct text_column report_text_distributions_exact_columns[] = {
     {NULL, COUNT, TEXT_RIGHT, 0},
     {NULL, 0, TEXT_LEFT, GAP}};
 
-static int report_text_distributions_add_commonest(struct text *text, uint32_t kind,
+static int report_text_distributions_add_commonest(struct report_text *text, uint32_t kind,
                                                    const char *title, const char *sign)
 {
     struct rows rows = report_text_distributions_rows_of(text->profile, kind);
@@ -178,7 +179,7 @@ static int report_text_distributions_add_commonest(struct text *text, uint32_t k
 /* ---- Maps ---------------------------------------------------------------------------------- */
 
 /* Columns are bins of x, or parts of a span; rows are bins of y. */
-struct map {
+struct distributions_map {
     uint64_t counts[MAP_ROWS][MAP_COLUMNS];
     uint64_t most, left_of, right_of;
     unsigned first_row, last_row;
@@ -200,7 +201,8 @@ static const char *report_text_distributions_shade(const struct style *style, ui
 static const struct text_column report_text_distributions_map_columns[] = {
     {NULL, LABEL, TEXT_RIGHT, 0}};
 
-static void report_text_distributions_add_map(struct text *text, const struct map *map,
+static void report_text_distributions_add_map(struct report_text *text,
+                                              const struct distributions_map *map,
                                               const char *title, human_of *human)
 {
     report_part_title(text, title, "darker: more blocks, by powers of four");
@@ -230,7 +232,7 @@ static unsigned report_text_distributions_map_row(uint64_t bytes)
     return row < MAP_ROWS ? row : MAP_ROWS - 1;
 }
 
-static void report_text_distributions_map_put(struct map *map, size_t column,
+static void report_text_distributions_map_put(struct distributions_map *map, size_t column,
                                               const struct distribution_row *row)
 {
     unsigned at = report_text_distributions_map_row(row->y);
@@ -241,10 +243,10 @@ static void report_text_distributions_map_put(struct map *map, size_t column,
     map->last_row = at > map->last_row ? at : map->last_row;
 }
 
-static void report_text_distributions_add_life_map(struct text *text)
+static void report_text_distributions_add_life_map(struct report_text *text)
 {
     struct rows rows = report_text_distributions_rows_of(text->profile, DISTRIBUTION_LIFETIME_SIZE);
-    struct map map = {.first_row = MAP_ROWS};
+    struct distributions_map map = {.first_row = MAP_ROWS};
     unsigned first = BINS, last = 0;
     for (size_t i = 0; i < rows.count; i++) {
         first =
@@ -263,10 +265,10 @@ static void report_text_distributions_add_life_map(struct text *text)
     report_text_distributions_add_map(text, &map, "Lifetime and size", human_duration);
 }
 
-static void report_text_distributions_add_time_map(struct text *text)
+static void report_text_distributions_add_time_map(struct report_text *text)
 {
     struct rows rows = report_text_distributions_rows_of(text->profile, DISTRIBUTION_TIME_SIZE);
-    struct map map = {.first_row = MAP_ROWS, .columns = MAP_COLUMNS};
+    struct distributions_map map = {.first_row = MAP_ROWS, .columns = MAP_COLUMNS};
     for (size_t i = 0; i < rows.count; i++)
         map.right_of = rows.at[i].x > map.right_of ? rows.at[i].x : map.right_of;
     if (!rows.count)
@@ -280,7 +282,7 @@ static void report_text_distributions_add_time_map(struct text *text)
 
 /* ---- Sections ------------------------------------------------------------------------------ */
 
-int report_section_sizes(struct text *text)
+int report_section_sizes(struct report_text *text)
 {
     report_text_distributions_add_bars(text, DISTRIBUTION_SIZE, "Block sizes", "from", human_bytes,
                                        1);
@@ -290,7 +292,7 @@ int report_section_sizes(struct text *text)
     return error;
 }
 
-int report_section_lifetimes(struct text *text)
+int report_section_lifetimes(struct report_text *text)
 {
     report_text_distributions_add_bars(text, DISTRIBUTION_LIFETIME, "Lifetimes", "from",
                                        human_duration, 2);
@@ -306,7 +308,7 @@ static const struct text_column report_text_distributions_jump_columns[] = {
     {NULL, COUNT, TEXT_RIGHT, 0},
     {NULL, 0, TEXT_LEFT, GAP}};
 
-static int report_text_distributions_add_jumps(struct text *text)
+static int report_text_distributions_add_jumps(struct report_text *text)
 {
     struct rows rows = report_text_distributions_rows_of(text->profile, DISTRIBUTION_REALLOC);
     struct figure *counts = calloc(rows.count + 1, sizeof *counts);
@@ -337,7 +339,7 @@ static int report_text_distributions_add_jumps(struct text *text)
     return 0;
 }
 
-int report_section_reallocs(struct text *text)
+int report_section_reallocs(struct report_text *text)
 {
     const struct call_metrics *total = &text->profile->program.total;
     struct strbuf rest = STRBUF_INIT;

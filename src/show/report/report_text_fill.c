@@ -16,7 +16,8 @@ static const struct text_column columns[] = {
 enum { COLUMNS = sizeof columns / sizeof *columns, USED = 2 * CELL + FILLED + BLOCKS + 2 + SHAPE };
 
 /* Joins rows of one call site and shape into the first of them. Returns how many are left. */
-static size_t report_text_fill_join(const struct text *text, struct path_fill *rows, size_t count)
+static size_t report_text_fill_join(const struct report_text *text, struct path_fill *rows,
+                                    size_t count)
 {
     size_t groups = 0, kept = 0;
     uint32_t *nodes = calloc(count + 1, sizeof *nodes), *group = NULL;
@@ -44,7 +45,7 @@ static size_t report_text_fill_join(const struct text *text, struct path_fill *r
     return kept ? kept : count;
 }
 
-static void report_text_fill_add_row(struct text *text, const struct path_fill *row)
+static void report_text_fill_add_row(struct report_text *text, const struct path_fill *row)
 {
     report_part_row(text, columns);
     report_part_next_figure(text, human_bytes(row->bytes - row->used_bytes).text);
@@ -65,7 +66,7 @@ static int report_text_fill_compare(const void *left, const void *right)
     return (a->path > b->path) - (a->path < b->path);
 }
 
-static void report_text_fill_add_rows(struct text *text, struct path_fills *fills)
+static void report_text_fill_add_rows(struct report_text *text, struct path_fills *fills)
 {
     size_t count = report_text_fill_join(text, fills->rows, fills->count);
     size_t shown = count < text->options->top ? count : text->options->top;
@@ -77,7 +78,7 @@ static void report_text_fill_add_rows(struct text *text, struct path_fills *fill
         strbuf_addf(&text->out, "  %zu more (--top)\n", count - shown);
 }
 
-static void report_text_fill_say_sum(struct text *text, const struct path_fills *fills)
+static void report_text_fill_say_sum(struct report_text *text, const struct path_fills *fills)
 {
     struct strbuf line = STRBUF_INIT;
     strbuf_addf(&line, "%s in %s blocks, %s filled", human_bytes(fills->bytes).text,
@@ -87,7 +88,7 @@ static void report_text_fill_say_sum(struct text *text, const struct path_fills 
     strbuf_release(&line);
 }
 
-int report_section_fill(struct text *text)
+int report_section_fill(struct report_text *text)
 {
     struct path_fills fills;
     int error = path_fills_init(&fills, text->profile, text->sites.hidden, text->sites.wanted);

@@ -24,7 +24,7 @@ static const struct text_column report_text_first_columns[] = {
 
 /* ---- Holders ------------------------------------------------------------------------------- */
 
-static void report_text_first_add_holder(struct text *text, const struct site_group *group,
+static void report_text_first_add_holder(struct report_text *text, const struct site_group *group,
                                          double whole)
 {
     struct figure value = call_sites_group_value(group, 0);
@@ -36,7 +36,7 @@ static void report_text_first_add_holder(struct text *text, const struct site_gr
 }
 
 /* One line for all that run-times asked for as they started. */
-static void report_text_first_add_startup(struct text *text, double whole)
+static void report_text_first_add_startup(struct report_text *text, double whole)
 {
     struct figure value = startup_sum(&text->startup, text->profile, metrics[0].row);
     struct strbuf name = STRBUF_INIT;
@@ -56,7 +56,7 @@ static void report_text_first_add_startup(struct text *text, double whole)
 }
 
 /* What the call sites after the first `shown` have, without start-up; *others is their number. */
-static double report_text_first_others(const struct text *text, size_t shown, size_t *others)
+static double report_text_first_others(const struct report_text *text, size_t shown, size_t *others)
 {
     const struct site_group *top[FIRST_ROWS];
     size_t count = call_sites_top(&text->sites, 0, top, FIRST_ROWS);
@@ -68,14 +68,14 @@ static double report_text_first_others(const struct text *text, size_t shown, si
 }
 
 /* Do so many rows show who held most? */
-static bool report_text_first_lead(const struct text *text, size_t rows)
+static bool report_text_first_lead(const struct report_text *text, size_t rows)
 {
     double whole = figure_double(text->profile->program.total.at_peak_bytes);
     size_t others;
     return !(report_text_first_others(text, rows, &others) > (1 - FIRST_SHARE) * whole);
 }
 
-static size_t report_text_first_holders_needed(const struct text *text)
+static size_t report_text_first_holders_needed(const struct report_text *text)
 {
     size_t needed = 1;
     while (needed <= FIRST_ROWS && !report_text_first_lead(text, needed))
@@ -84,7 +84,7 @@ static size_t report_text_first_holders_needed(const struct text *text)
 }
 
 /* One line for all other call sites, if the rows above do not show who held most. */
-static void report_text_first_add_others(struct text *text, size_t shown, double whole)
+static void report_text_first_add_others(struct report_text *text, size_t shown, double whole)
 {
     struct strbuf name = STRBUF_INIT;
     size_t others;
@@ -102,7 +102,7 @@ static void report_text_first_add_others(struct text *text, size_t shown, double
     strbuf_release(&name);
 }
 
-static void report_text_first_holders(struct text *text, size_t most)
+static void report_text_first_holders(struct report_text *text, size_t most)
 {
     const struct site_group *top[FIRST_ROWS];
     struct figure whole = text->profile->program.total.at_peak_bytes;
@@ -121,7 +121,7 @@ static void report_text_first_holders(struct text *text, size_t most)
 
 /* ---- Insights ------------------------------------------------------------------------------ */
 
-static void report_text_first_insights(struct text *text, const struct insights *insights,
+static void report_text_first_insights(struct report_text *text, const struct insights *insights,
                                        size_t most)
 {
     size_t shown = insights->count < most ? insights->count : most;
@@ -138,7 +138,7 @@ static void report_text_first_insights(struct text *text, const struct insights 
 
 /* ---- As many rows as a screen has ------------------------------------------------------------ */
 
-static size_t report_text_first_lines(const struct text *text)
+static size_t report_text_first_lines(const struct report_text *text)
 {
     size_t lines = 0;
     for (size_t i = 0; i < text->out.length; i++)
@@ -171,7 +171,7 @@ static bool report_text_first_narrow(struct first_layout *layout, struct first_l
     return true;
 }
 
-bool report_first_heap_is_small(const struct text *text)
+bool report_first_heap_is_small(const struct report_text *text)
 {
     double held = figure_double(text->profile->program.total.at_peak_bytes);
     return held < figure_double(facts_owned_by_program(text->profile)) / 10;
@@ -179,7 +179,8 @@ bool report_first_heap_is_small(const struct text *text)
 
 /* Adds both lists with as many rows as there is room for above `below` lines. False: there is no
  * room for the rows that are needed. */
-static bool report_text_first_fit(struct text *text, size_t below, struct first_layout needed)
+static bool report_text_first_fit(struct report_text *text, size_t below,
+                                  struct first_layout needed)
 {
     struct first_layout layout = {FIRST_ROWS, FIRST_ROWS, true, true};
     size_t begun = text->out.length;
@@ -196,7 +197,7 @@ static bool report_text_first_fit(struct text *text, size_t below, struct first_
 /* Insights but one make room for the rows that together have most of the memory, because a part of
  * these would mislead. One is there always: for it the rows and notes give way that come again
  * below. A heap that is a small part of what is resident needs no rows. */
-static void report_text_first_add_lists(struct text *text, size_t insights)
+static void report_text_first_add_lists(struct report_text *text, size_t insights)
 {
     bool is_small = report_first_heap_is_small(text);
     struct first_layout needed = {report_first_owners_needed(text, FIRST_ROWS),
@@ -212,7 +213,7 @@ static void report_text_first_add_lists(struct text *text, size_t insights)
     report_text_first_fit(text, rows ? TITLE_LINES + rows : 0, least);
 }
 
-int report_first_screen(struct text *text, bool has_insights)
+int report_first_screen(struct report_text *text, bool has_insights)
 {
     struct insights *insights = !has_insights ? NULL
                                 : text->options->hide_std

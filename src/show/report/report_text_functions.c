@@ -33,7 +33,7 @@ struct functions_layout {
 };
 
 /* The metric that --sort names; the first one without it. */
-static size_t report_text_functions_chosen_metric(const struct text *text)
+static size_t report_text_functions_chosen_metric(const struct report_text *text)
 {
     return text->options->metric == METRIC_CHOICE_ALL ? 0 : (size_t)text->options->metric;
 }
@@ -55,7 +55,7 @@ static void report_text_functions_add_metric(struct strbuf *out, const struct pr
 /* ---- Names --------------------------------------------------------------------------------- */
 
 /* Adds the function with its file or library, not with the line of one of its calls. */
-static void report_text_functions_add(struct text *text, uint32_t key, struct frame frame,
+static void report_text_functions_add(struct report_text *text, uint32_t key, struct frame frame,
                                       size_t used)
 {
     const struct profile *profile = text->profile;
@@ -69,8 +69,8 @@ static void report_text_functions_add(struct text *text, uint32_t key, struct fr
 }
 
 /* Adds a library, or the executable, by its path. */
-static void report_text_functions_add_library(struct text *text, uint32_t key, struct frame frame,
-                                              size_t used)
+static void report_text_functions_add_library(struct report_text *text, uint32_t key,
+                                              struct frame frame, size_t used)
 {
     struct strbuf name = STRBUF_INIT;
     library_key_add_name(&name, text->profile, key, frame);
@@ -110,7 +110,7 @@ static struct figure report_text_functions_known(const struct metric_row *row, s
     return never ? FIGURE_UNKNOWN : value;
 }
 
-struct human report_column_value(const struct text *text, size_t position,
+struct human report_column_value(const struct report_text *text, size_t position,
                                  const struct merged_metrics *merged)
 {
     const struct call_metrics *of = &merged->metrics;
@@ -147,7 +147,7 @@ static size_t report_text_functions_column_width(size_t position)
     return width > COLUMN ? width : COLUMN;
 }
 
-static struct functions_layout report_text_functions_lay_out(const struct text *text,
+static struct functions_layout report_text_functions_lay_out(const struct report_text *text,
                                                              bool of_libraries)
 {
     const struct report_columns *columns = &text->options->more_columns;
@@ -169,7 +169,7 @@ static struct functions_layout report_text_functions_lay_out(const struct text *
     return layout;
 }
 
-static void report_text_functions_next_share(struct text *text, struct figure value,
+static void report_text_functions_next_share(struct report_text *text, struct figure value,
                                              struct figure total)
 {
     report_part_next(text, figure_known(total)
@@ -177,8 +177,9 @@ static void report_text_functions_next_share(struct text *text, struct figure va
                                : "");
 }
 
-static void report_text_functions_add_row(struct text *text, const struct functions_layout *layout,
-                                          size_t metric, const struct function_row *row)
+static void report_text_functions_add_row(struct report_text *text,
+                                          const struct functions_layout *layout, size_t metric,
+                                          const struct function_row *row)
 {
     const struct report_columns *columns = &text->options->more_columns;
     const struct merged_metrics *exclusive = &row->exclusive, *inclusive = &row->inclusive;
@@ -209,8 +210,9 @@ static struct figure report_text_functions_row_value(const struct function_row *
     return metric_of_merged(&metrics[metric], inclusive ? &row->inclusive : &row->exclusive);
 }
 
-static void report_text_functions_add_rows(struct text *text, const struct functions *functions,
-                                           size_t metric, const uint32_t *order, bool of_libraries)
+static void report_text_functions_add_rows(struct report_text *text,
+                                           const struct functions *functions, size_t metric,
+                                           const uint32_t *order, bool of_libraries)
 {
     struct functions_layout layout = report_text_functions_lay_out(text, of_libraries);
     bool inclusive = text->options->inclusive;
@@ -232,7 +234,7 @@ static void report_text_functions_add_rows(struct text *text, const struct funct
     strbuf_release(&rest);
 }
 
-static int report_text_functions_add_section(struct text *text, struct functions *functions,
+static int report_text_functions_add_section(struct report_text *text, struct functions *functions,
                                              const char *title, bool of_libraries)
 {
     size_t metric = report_text_functions_chosen_metric(text);
@@ -252,14 +254,14 @@ static int report_text_functions_add_section(struct text *text, struct functions
     return order ? 0 : -ENOMEM;
 }
 
-int report_section_functions(struct text *text)
+int report_section_functions(struct report_text *text)
 {
     struct functions functions;
     int error = functions_init(&functions, text->profile, text->sites.hidden, text->sites.wanted);
     return error ? error : report_text_functions_add_section(text, &functions, "Functions", false);
 }
 
-int report_section_libraries(struct text *text)
+int report_section_libraries(struct report_text *text)
 {
     struct functions functions;
     int error =
@@ -269,8 +271,8 @@ int report_section_libraries(struct text *text)
 
 /* ---- Call tree ----------------------------------------------------------------------------- */
 
-struct tree {
-    struct text *text;
+struct functions_tree {
+    struct report_text *text;
     struct top_down nodes;
     size_t metric, lines;
     struct strbuf prefix;
@@ -282,10 +284,10 @@ static const struct text_column tree_columns[] = {{"inclusive", FIGURE, TEXT_RIG
                                                   {"", 0, TEXT_LEFT, GAP}};
 static const double tree_least = 0.01; /* of the whole: nodes with less are not shown */
 
-static void report_text_functions_add_tree_line(struct tree *tree, uint32_t index,
+static void report_text_functions_add_tree_line(struct functions_tree *tree, uint32_t index,
                                                 const char *branch)
 {
-    struct text *text = tree->text;
+    struct report_text *text = tree->text;
     const struct top_down_node *node = &tree->nodes.nodes[index];
     const struct metric *metric = &metrics[tree->metric];
     report_part_row(text, tree_columns);
@@ -304,14 +306,15 @@ static void report_text_functions_add_tree_line(struct tree *tree, uint32_t inde
     tree->lines++;
 }
 
-static bool report_text_functions_worth_a_line(const struct tree *tree, uint32_t index)
+static bool report_text_functions_worth_a_line(const struct functions_tree *tree, uint32_t index)
 {
     const struct top_down_node *nodes = tree->nodes.nodes;
     return tree->lines < TREE_LINES &&
            figure_double(nodes[index].inclusive) >= tree_least * figure_double(nodes[0].inclusive);
 }
 
-static uint32_t report_text_functions_heavy_child(struct tree *tree, uint32_t index, bool *only)
+static uint32_t report_text_functions_heavy_child(struct functions_tree *tree, uint32_t index,
+                                                  bool *only)
 {
     top_down_sort(&tree->nodes, index);
     const struct top_down_node *nodes = tree->nodes.nodes;
@@ -322,14 +325,14 @@ static uint32_t report_text_functions_heavy_child(struct tree *tree, uint32_t in
     return child;
 }
 
-static bool report_text_functions_asks_itself(const struct tree *tree, uint32_t index)
+static bool report_text_functions_asks_itself(const struct functions_tree *tree, uint32_t index)
 {
     const struct top_down_node *nodes = tree->nodes.nodes;
     return figure_double(nodes[index].exclusive) >= tree_least * figure_double(nodes[0].inclusive);
 }
 
 /* Says how many calls of a long chain are left out in the middle. */
-static void report_text_functions_add_gap(struct tree *tree, size_t count)
+static void report_text_functions_add_gap(struct functions_tree *tree, size_t count)
 {
     struct strbuf line = STRBUF_INIT;
     strbuf_add_repeated(&tree->text->out, " ", 2 * FIGURE + SHARE + GAP);
@@ -343,7 +346,7 @@ static void report_text_functions_add_gap(struct tree *tree, size_t count)
 
 /* Single children stand straight below their parent, so that deep calls fit into the line. Returns
  * the last of them: at a branch, or at a function that asks for memory itself. */
-static uint32_t report_text_functions_add_chain(struct tree *tree, uint32_t index)
+static uint32_t report_text_functions_add_chain(struct functions_tree *tree, uint32_t index)
 {
     const char *sign = style_sign(&tree->text->style, "↓ ", "v ");
     uint32_t chain[CHAIN_LINES] = {0}; /* the last nodes that are not shown yet */
@@ -370,7 +373,8 @@ static uint32_t report_text_functions_add_chain(struct tree *tree, uint32_t inde
     return index;
 }
 
-static void report_text_functions_add_children(struct tree *tree, uint32_t index, size_t levels)
+static void report_text_functions_add_children(struct functions_tree *tree, uint32_t index,
+                                               size_t levels)
 {
     const struct style *style = &tree->text->style;
     bool only;
@@ -391,11 +395,11 @@ static void report_text_functions_add_children(struct tree *tree, uint32_t index
     }
 }
 
-int report_section_tree(struct text *text)
+int report_section_tree(struct report_text *text)
 {
-    struct tree tree = {.text = text,
-                        .metric = metric_choice_that_adds_up(text->options->metric),
-                        .prefix = STRBUF_INIT};
+    struct functions_tree tree = {.text = text,
+                                  .metric = metric_choice_that_adds_up(text->options->metric),
+                                  .prefix = STRBUF_INIT};
     int error = top_down_init(&tree.nodes, text->profile, metrics[tree.metric].row,
                               text->sites.hidden, text->sites.wanted);
     if (error)

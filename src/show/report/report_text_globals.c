@@ -32,7 +32,7 @@ static const char *report_text_globals_module_path(const struct profile *profile
 
 /* ---- Sections ------------------------------------------------------------------------------ */
 
-static void report_text_globals_add_section(struct text *text, int section)
+static void report_text_globals_add_section(struct report_text *text, int section)
 {
     struct figure bytes = figure_of(0), named = bytes, variables = bytes;
     for (size_t i = 0; i < text->profile->section_count; i++) {
@@ -53,7 +53,7 @@ static void report_text_globals_add_section(struct text *text, int section)
     strbuf_add_char(&text->out, '\n');
 }
 
-static void report_text_globals_add_thread_storage(struct text *text)
+static void report_text_globals_add_thread_storage(struct report_text *text)
 {
     struct thread_storage storage = threads_storage(text->profile);
     size_t threads = threads_peak(text->profile);
@@ -78,7 +78,7 @@ static bool report_text_globals_exported_only(const struct profile *profile)
 
 /* ---- Variables ----------------------------------------------------------------------------- */
 
-static void report_text_globals_add_variable(struct text *text,
+static void report_text_globals_add_variable(struct report_text *text,
                                              const struct profile_variable *variable)
 {
     struct strbuf name = STRBUF_INIT, place = STRBUF_INIT;
@@ -102,7 +102,7 @@ static void report_text_globals_add_variable(struct text *text,
     strbuf_release(&place);
 }
 
-static int report_text_globals_add_variables(struct text *text)
+static int report_text_globals_add_variables(struct report_text *text)
 {
     const struct profile *profile = text->profile;
     struct figure *bytes = calloc(profile->variable_count + 1, sizeof *bytes);
@@ -120,7 +120,7 @@ static int report_text_globals_add_variables(struct text *text)
     return 0;
 }
 
-int report_section_globals(struct text *text)
+int report_section_globals(struct report_text *text)
 {
     const struct profile *profile = text->profile;
     bool known = profile->section_count || profile->variable_count;

@@ -39,7 +39,7 @@ static int report_text_heat_compare(const void *left, const void *right)
     return by_bytes ? by_bytes : (a->path > b->path) - (a->path < b->path);
 }
 
-static void report_text_heat_add_row(struct text *text, const struct profile_owner *row)
+static void report_text_heat_add_row(struct report_text *text, const struct profile_owner *row)
 {
     report_part_row(text, columns);
     report_part_next_figure(text, figure_human_bytes(row->resident_bytes).text);
@@ -57,7 +57,8 @@ static void report_text_heat_add_row(struct text *text, const struct profile_own
     report_part_end(text);
 }
 
-static void report_text_heat_add_rows(struct text *text, struct profile_owner *rows, size_t count)
+static void report_text_heat_add_rows(struct report_text *text, struct profile_owner *rows,
+                                      size_t count)
 {
     struct profile_owner all = {0};
     struct strbuf line = STRBUF_INIT;
@@ -79,7 +80,7 @@ static void report_text_heat_add_rows(struct text *text, struct profile_owner *r
         strbuf_addf(&text->out, "  %zu more (--top)\n", count - text->options->top);
 }
 
-int report_section_heat(struct text *text)
+int report_section_heat(struct report_text *text)
 {
     const struct profile *profile = text->profile;
     const struct profile_sample *sample = facts_owners_sample(profile);

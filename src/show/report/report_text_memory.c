@@ -69,7 +69,7 @@ static struct figure report_text_memory_figure(const struct profile_sample *samp
     return *(const struct figure *)((const char *)sample + offset);
 }
 
-static void report_text_memory_add_ledger_line(struct text *text, const char *name,
+static void report_text_memory_add_ledger_line(struct report_text *text, const char *name,
                                                const char *figure, double begin, double end,
                                                double whole)
 {
@@ -100,7 +100,7 @@ static void report_text_memory_add_most_resident(struct strbuf *line, const stru
 }
 
 /* Says what the lines do not show: memory that is not resident, or could be given back. */
-static void report_text_memory_add_ledger_note(struct text *text,
+static void report_text_memory_add_ledger_note(struct report_text *text,
                                                const struct profile_sample *sample)
 {
     static const struct {
@@ -137,7 +137,8 @@ static void report_text_memory_add_ledger_note(struct text *text,
 
 /* Blocks that appear while the pages are looked at make the parts larger than the whole. Then
  * facts_sample() enlarges the whole. */
-static void report_text_memory_add_ledger(struct text *text, const struct profile_sample *taken)
+static void report_text_memory_add_ledger(struct report_text *text,
+                                          const struct profile_sample *taken)
 {
     struct profile_sample shown = facts_sample(taken);
     const struct profile_sample *sample = &shown;
@@ -162,7 +163,7 @@ static void report_text_memory_add_ledger(struct text *text, const struct profil
     strbuf_release(&rest);
 }
 
-void report_overview_ledger(struct text *text)
+void report_overview_ledger(struct report_text *text)
 {
     const struct profile_sample *sample = report_text_memory_highest(text->profile, true);
     if (sample)
@@ -176,7 +177,7 @@ static const struct text_column report_text_memory_sample_columns[] = {
     {"PSS", 9, TEXT_RIGHT, 0},       {"unique", 9, TEXT_RIGHT, 0}, {"swapped", 9, TEXT_RIGHT, 0},
     {"requested", 10, TEXT_RIGHT, 0}};
 
-static void report_text_memory_add_samples(struct text *text)
+static void report_text_memory_add_samples(struct report_text *text)
 {
     report_part_title(text, "Samples", "of /proc");
     report_part_headings(text, report_text_memory_sample_columns,
@@ -196,14 +197,15 @@ static void report_text_memory_add_samples(struct text *text)
     }
 }
 
-static void report_text_memory_add_machine_line(struct text *text, const char *label,
+static void report_text_memory_add_machine_line(struct report_text *text, const char *label,
                                                 const struct strbuf *line)
 {
     report_part_label(text, label);
     report_part_wrapped(text, line->length ? line->data : "not known");
 }
 
-static void report_text_memory_add_limits(struct text *text, const struct profile_sample *sample)
+static void report_text_memory_add_limits(struct report_text *text,
+                                          const struct profile_sample *sample)
 {
     struct strbuf line = STRBUF_INIT;
     if (figure_known(sample->cgroup_limit_bytes)) {
@@ -234,7 +236,8 @@ static void report_text_memory_add_limits(struct text *text, const struct profil
     strbuf_release(&line);
 }
 
-static void report_text_memory_add_faults(struct text *text, const struct profile_sample *sample)
+static void report_text_memory_add_faults(struct report_text *text,
+                                          const struct profile_sample *sample)
 {
     struct strbuf line = STRBUF_INIT;
     if (figure_known(sample->minor_faults))
@@ -260,7 +263,8 @@ static const struct text_column report_text_memory_mapping_columns[] = {
     {"virtual", 10, TEXT_RIGHT, 0},
     {"mappings", 0, TEXT_LEFT, 3}};
 
-static void report_text_memory_add_mapping(struct text *text, const struct profile_mapping *mapping)
+static void report_text_memory_add_mapping(struct report_text *text,
+                                           const struct profile_mapping *mapping)
 {
     report_part_row(text, report_text_memory_mapping_columns);
     report_part_next_figure(text, figure_human_bytes(mapping->resident_bytes).text);
@@ -277,7 +281,7 @@ static void report_text_memory_add_mapping(struct text *text, const struct profi
     strbuf_release(&name);
 }
 
-static int report_text_memory_add_mappings(struct text *text, uint32_t sample)
+static int report_text_memory_add_mappings(struct report_text *text, uint32_t sample)
 {
     const struct profile *profile = text->profile;
     struct figure *values = calloc(profile->mapping_count + 1, sizeof *values);
@@ -306,7 +310,7 @@ static int report_text_memory_add_mappings(struct text *text, uint32_t sample)
 }
 
 /* "pages hold 10.0 MiB of zeros, …", if the pages were read. */
-static void report_text_memory_add_content(struct text *text)
+static void report_text_memory_add_content(struct report_text *text)
 {
     const struct profile_sample *sample = facts_content_sample(text->profile);
     struct figure zero = FIGURE_OF(0), copy = FIGURE_OF(0), compressible = FIGURE_OF(0);
@@ -325,7 +329,7 @@ static void report_text_memory_add_content(struct text *text)
                     figure_human_bytes(compressible).text);
 }
 
-int report_section_memory(struct text *text)
+int report_section_memory(struct report_text *text)
 {
     const struct profile_sample *sample = report_text_memory_highest(text->profile, false);
     if (!sample) {
@@ -362,7 +366,8 @@ static const struct text_column report_text_memory_residency_columns[] = {
     {"live", 9, TEXT_RIGHT, 0},    {"resident", 9, TEXT_RIGHT, 0}, {"untouched", 10, TEXT_RIGHT, 0},
     {"swapped", 9, TEXT_RIGHT, 0}, {"pins", 9, TEXT_RIGHT, 0},     {"", 0, TEXT_LEFT, 2}};
 
-static void report_text_memory_add_residency(struct text *text, const struct profile_residency *row)
+static void report_text_memory_add_residency(struct report_text *text,
+                                             const struct profile_residency *row)
 {
     report_part_row(text, report_text_memory_residency_columns);
     report_part_next_figure(text, figure_human_bytes(row->live_bytes).text);
@@ -412,7 +417,7 @@ static void report_text_memory_add_to_row(struct profile_residency *into,
 
 /* One row for each call site, of the rows of a sample. The caller frees it; NULL: out of memory. */
 static struct profile_residency *
-report_text_memory_residency_by_site(const struct text *text, uint32_t sample, size_t *count)
+report_text_memory_residency_by_site(const struct report_text *text, uint32_t sample, size_t *count)
 {
     const struct profile *profile = text->profile;
     struct profile_residency *rows = calloc(profile->residency_count + 1, sizeof *rows);
@@ -435,7 +440,7 @@ report_text_memory_residency_by_site(const struct text *text, uint32_t sample, s
     return rows;
 }
 
-static void report_text_memory_add_residencies(struct text *text,
+static void report_text_memory_add_residencies(struct report_text *text,
                                                const struct profile_residency *rows,
                                                const uint32_t *order, size_t count)
 {
@@ -446,7 +451,7 @@ static void report_text_memory_add_residencies(struct text *text,
 
 /* "Heap in cells of 4.00 KiB: 5,012 of 30,650 resident: 11 without a live block, 5,000 under 25 %
  * full …" */
-static void report_text_memory_add_heap(struct text *text)
+static void report_text_memory_add_heap(struct report_text *text)
 {
     static const char *const fills[HEAP_FILLS] = {
         [HEAP_EMPTY] = "without a live block", [HEAP_UNDER_25] = "under 25 % full",
@@ -464,7 +469,7 @@ static void report_text_memory_add_heap(struct text *text)
     strbuf_release(&line);
 }
 
-int report_section_residency(struct text *text)
+int report_section_residency(struct report_text *text)
 {
     const struct profile *profile = text->profile;
     if (!profile->residency_count) {

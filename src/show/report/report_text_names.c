@@ -27,7 +27,7 @@ static void report_names_count(struct nameless *nameless, const struct profile *
 }
 
 /* A heap that is a small part of what is resident does not count. */
-static void report_names_count_held(struct nameless *nameless, const struct text *text)
+static void report_names_count_held(struct nameless *nameless, const struct report_text *text)
 {
     if (report_first_heap_is_small(text))
         return;
@@ -37,7 +37,7 @@ static void report_names_count_held(struct nameless *nameless, const struct text
                            call_sites_group_value(&text->sites.groups[i], 0));
 }
 
-static void report_names_count_resident(struct nameless *nameless, const struct text *text)
+static void report_names_count_resident(struct nameless *nameless, const struct report_text *text)
 {
     size_t first, count;
     if (!profile_owners_sample(text->profile, &first, &count))
@@ -52,9 +52,9 @@ static void report_names_count_resident(struct nameless *nameless, const struct 
 }
 
 /* The module without symbols whose functions have most of the memory. NULL: there is none. */
-static const struct profile_module *report_names_missing(const struct text *text,
-                                                         void (*count)(struct nameless *nameless,
-                                                                       const struct text *text))
+static const struct profile_module *
+report_names_missing(const struct report_text *text,
+                     void (*count)(struct nameless *nameless, const struct report_text *text))
 {
     const struct profile *profile = text->profile;
     struct nameless nameless = {calloc(profile->module_count + 1, sizeof *nameless.bytes), 0};
@@ -68,7 +68,7 @@ static const struct profile_module *report_names_missing(const struct text *text
     return found;
 }
 
-void report_text_add_names(struct text *text)
+void report_text_add_names(struct report_text *text)
 {
     const struct profile_module *module = report_names_missing(text, report_names_count_resident);
     struct strbuf line = STRBUF_INIT;

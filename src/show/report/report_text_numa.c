@@ -98,7 +98,7 @@ static void report_text_numa_lay_out(struct numa_table *table, const struct prof
     table->used += WHOSE + 3;
 }
 
-static void report_text_numa_add_row(struct text *text, const struct numa_table *table,
+static void report_text_numa_add_row(struct report_text *text, const struct numa_table *table,
                                      const struct profile_owner *row)
 {
     struct figure others = figure_of(0);
@@ -125,7 +125,7 @@ static void report_text_numa_add_row(struct text *text, const struct numa_table 
     report_part_end(text);
 }
 
-static void report_text_numa_add_title(struct text *text, const struct numa_table *table,
+static void report_text_numa_add_title(struct report_text *text, const struct numa_table *table,
                                        const struct profile_owner *all)
 {
     struct strbuf line = STRBUF_INIT;
@@ -143,7 +143,8 @@ static void report_text_numa_add_title(struct text *text, const struct numa_tabl
     strbuf_release(&line);
 }
 
-static void report_text_numa_add_rows(struct text *text, struct profile_owner *rows, size_t count)
+static void report_text_numa_add_rows(struct report_text *text, struct profile_owner *rows,
+                                      size_t count)
 {
     struct profile_owner all = {0};
     struct numa_table table = {.node_count = 0};
@@ -160,7 +161,7 @@ static void report_text_numa_add_rows(struct text *text, struct profile_owner *r
         strbuf_addf(&text->out, "  %zu more (--top)\n", count - text->options->top);
 }
 
-int report_section_numa(struct text *text)
+int report_section_numa(struct report_text *text)
 {
     const struct profile *profile = text->profile;
     const struct profile_sample *sample = facts_owners_sample(profile);

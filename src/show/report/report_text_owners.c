@@ -45,7 +45,7 @@ static bool report_text_owners_has_path(const struct profile_owner *row)
 
 /* The group of each row of `rows` that has a path: rows that are shown alike share one. NULL: no
  * memory. */
-static uint32_t *report_text_owners_groups(const struct text *text,
+static uint32_t *report_text_owners_groups(const struct report_text *text,
                                            const struct profile_owner *rows, size_t count,
                                            size_t *groups)
 {
@@ -62,7 +62,7 @@ static uint32_t *report_text_owners_groups(const struct text *text,
 
 /* One row for each call site and kind; rows without a path stay as they are. The caller frees it;
  * NULL: no memory. */
-static struct profile_owner *report_text_owners_by_site(const struct text *text,
+static struct profile_owner *report_text_owners_by_site(const struct report_text *text,
                                                         const struct profile_owner *rows,
                                                         size_t count, size_t *kept)
 {
@@ -95,7 +95,8 @@ static int report_text_owners_by_name(const void *left, const void *right)
 }
 
 /* Lists the named mappings of a call site, by name. Returns how many. */
-static size_t report_text_owners_list_files(const struct text *text, struct mapped_file *files,
+static size_t report_text_owners_list_files(const struct report_text *text,
+                                            struct mapped_file *files,
                                             const struct profile_owner *of)
 {
     const struct profile *profile = text->profile;
@@ -128,7 +129,7 @@ enum { FILE_LEAST = 12 }; /* columns in which a file can be told from others */
 
 /* "pack/pack-1f3.pack, 3 more" in at most `columns`: the file with most of a call site's mappings.
  * Nothing where they are of no file, or where it would be cut too short. */
-static void report_text_owners_add_files(struct strbuf *out, const struct text *text,
+static void report_text_owners_add_files(struct strbuf *out, const struct report_text *text,
                                          const struct profile_owner *row, size_t columns)
 {
     struct mapped_file *files = calloc(text->profile->owner_count + 1, sizeof *files);
@@ -149,7 +150,7 @@ static void report_text_owners_add_files(struct strbuf *out, const struct text *
 }
 
 /* Adds a call site. Mappings of files have the files in the place of the code's file. */
-static void report_text_owners_add_path(struct text *text, const struct profile_owner *row,
+static void report_text_owners_add_path(struct report_text *text, const struct profile_owner *row,
                                         size_t used)
 {
     struct strbuf name = STRBUF_INIT, files = STRBUF_INIT;
@@ -168,7 +169,7 @@ static void report_text_owners_add_path(struct text *text, const struct profile_
 
 /* ---- Lines --------------------------------------------------------------------------------- */
 
-static void report_text_owners_add_name(struct text *text, const struct profile_owner *row,
+static void report_text_owners_add_name(struct report_text *text, const struct profile_owner *row,
                                         size_t used)
 {
     struct strbuf name = STRBUF_INIT;
@@ -185,8 +186,8 @@ static void report_text_owners_add_name(struct text *text, const struct profile_
     strbuf_release(&name);
 }
 
-static void report_text_owners_add_figures(struct text *text, const struct profile_owner *row,
-                                           double whole)
+static void report_text_owners_add_figures(struct report_text *text,
+                                           const struct profile_owner *row, double whole)
 {
     report_part_row(text, report_text_owners_columns);
     report_part_next_figure(text, figure_human_bytes(row->resident_bytes).text);
@@ -195,7 +196,7 @@ static void report_text_owners_add_figures(struct text *text, const struct profi
     report_part_next(text, figure_human_bytes(row->swapped_bytes).text);
 }
 
-static void report_text_owners_add_row(struct text *text, const struct profile_owner *row,
+static void report_text_owners_add_row(struct report_text *text, const struct profile_owner *row,
                                        double whole)
 {
     report_text_owners_add_figures(text, row, whole);
@@ -208,7 +209,7 @@ static void report_text_owners_add_row(struct text *text, const struct profile_o
 }
 
 /* One line for all rows after the last one that is shown. */
-static void report_text_owners_add_rest(struct text *text, const struct profile_owner *rows,
+static void report_text_owners_add_rest(struct report_text *text, const struct profile_owner *rows,
                                         const uint32_t *order, size_t count, double whole)
 {
     struct profile_owner rest = {.kind = PROFILE_OWNER_OTHER};
@@ -227,7 +228,7 @@ static void report_text_owners_add_rest(struct text *text, const struct profile_
     strbuf_release(&name);
 }
 
-typedef void owner_row(struct text *text, const struct profile_owner *row, double whole);
+typedef void owner_row(struct report_text *text, const struct profile_owner *row, double whole);
 
 /* The indices of the rows, by falling resident bytes. The caller frees it; NULL: no memory. */
 static uint32_t *report_text_owners_order(const struct profile_owner *rows, size_t count)
@@ -242,7 +243,7 @@ static uint32_t *report_text_owners_order(const struct profile_owner *rows, size
 
 /* Adds at most `most` of the first rows of `order` that have resident bytes, by `add`. Returns how
  * many. */
-static size_t report_text_owners_add_top(struct text *text, const struct profile_owner *rows,
+static size_t report_text_owners_add_top(struct report_text *text, const struct profile_owner *rows,
                                          const uint32_t *order, size_t count, size_t most,
                                          double whole, owner_row *add)
 {
@@ -253,7 +254,7 @@ static size_t report_text_owners_add_top(struct text *text, const struct profile
     return shown;
 }
 
-static int report_text_owners_add_rows(struct text *text, const struct profile_owner *rows,
+static int report_text_owners_add_rows(struct report_text *text, const struct profile_owner *rows,
                                        size_t count, size_t most, double whole)
 {
     uint32_t *order = report_text_owners_order(rows, count);
@@ -279,7 +280,7 @@ static struct figure report_text_owners_high_ns(const struct profile *profile)
     return at;
 }
 
-static void report_text_owners_add_when(struct strbuf *line, const struct text *text,
+static void report_text_owners_add_when(struct strbuf *line, const struct report_text *text,
                                         const struct profile_sample *sample)
 {
     uint64_t high_ns;
@@ -293,7 +294,8 @@ static void report_text_owners_add_when(struct strbuf *line, const struct text *
 
 /* Says how far the look was from the highest moment: in bytes by the kernel's count, in time by
  * readings. Nothing if the distance is less than a part of what was found. */
-static void report_text_owners_add_distance(struct text *text, const struct profile_sample *sample,
+static void report_text_owners_add_distance(struct report_text *text,
+                                            const struct profile_sample *sample,
                                             unsigned least_part)
 {
     struct strbuf line = STRBUF_INIT;
@@ -310,8 +312,9 @@ static void report_text_owners_add_distance(struct text *text, const struct prof
 }
 
 /* The rows of a sample, one for each call site and kind. The caller frees it; NULL: no memory. */
-static struct profile_owner *
-report_text_owners_of(const struct text *text, const struct profile_sample *sample, size_t *kept)
+static struct profile_owner *report_text_owners_of(const struct report_text *text,
+                                                   const struct profile_sample *sample,
+                                                   size_t *kept)
 {
     const struct profile *profile = text->profile;
     size_t first = 0, count = 0;
@@ -360,7 +363,7 @@ static struct figure report_text_owners_forked(const struct profile_owner *rows,
     return sum;
 }
 
-static void report_text_owners_add_short(struct strbuf *line, const struct text *text,
+static void report_text_owners_add_short(struct strbuf *line, const struct report_text *text,
                                          const struct profile_owner *row, struct figure bytes)
 {
     struct strbuf name = STRBUF_INIT;
@@ -375,7 +378,7 @@ static void report_text_owners_add_short(struct strbuf *line, const struct text 
 }
 
 /* Adds the owners with most memory that is not shared. */
-static void report_text_owners_name_unshared(struct strbuf *line, const struct text *text,
+static void report_text_owners_name_unshared(struct strbuf *line, const struct report_text *text,
                                              const struct profile_owner *rows, size_t count)
 {
     struct figure *alone = calloc(count + 1, sizeof *alone);
@@ -393,8 +396,9 @@ static void report_text_owners_name_unshared(struct strbuf *line, const struct t
 }
 
 /* While a child runs, each page that either of the two processes writes exists twice. */
-static void report_text_owners_add_forked(struct text *text, const struct profile_owner *rows,
-                                          size_t count, double least)
+static void report_text_owners_add_forked(struct report_text *text,
+                                          const struct profile_owner *rows, size_t count,
+                                          double least)
 {
     struct strbuf line = STRBUF_INIT;
     struct figure forked = report_text_owners_forked(rows, count);
@@ -409,8 +413,9 @@ static void report_text_owners_add_forked(struct text *text, const struct profil
 
 /* Says where a child's blocks from before the fork have call paths: those have other numbers here,
  * and the parent may have freed some since. */
-static void report_text_owners_add_inherited(struct text *text, const struct profile_owner *rows,
-                                             size_t count, double least)
+static void report_text_owners_add_inherited(struct report_text *text,
+                                             const struct profile_owner *rows, size_t count,
+                                             double least)
 {
     unsigned long long parent = facts_number(text->profile, PROFILE_META_PARENT_PID);
     struct strbuf line = STRBUF_INIT;
@@ -431,7 +436,7 @@ static void report_text_owners_add_inherited(struct text *text, const struct pro
 /* ---- Huge pages ---------------------------------------------------------------------------- */
 
 /* A huge page is resident in full, whatever part of it was touched. */
-static void report_text_owners_add_huge(struct text *text, const struct profile_owner *rows,
+static void report_text_owners_add_huge(struct report_text *text, const struct profile_owner *rows,
                                         size_t count, double least)
 {
     struct profile_owner sum = {.huge_bytes = FIGURE_OF(0), .huge_idle_bytes = FIGURE_OF(0)};
@@ -457,8 +462,9 @@ static void report_text_owners_add_huge(struct text *text, const struct profile_
 /* ---- Swap ---------------------------------------------------------------------------------- */
 
 /* Memory in swap is not resident; it is read back when it is touched. */
-static void report_text_owners_add_swapped(struct text *text, const struct profile_owner *rows,
-                                           size_t count, double least)
+static void report_text_owners_add_swapped(struct report_text *text,
+                                           const struct profile_owner *rows, size_t count,
+                                           double least)
 {
     struct figure *swapped = calloc(count + 1, sizeof *swapped), sum = FIGURE_OF(0);
     struct strbuf line = STRBUF_INIT;
@@ -488,7 +494,7 @@ static const struct text_column report_text_owners_first_columns[] = {{NULL, 10,
                                                                       {NULL, 9, TEXT_LEFT, 2},
                                                                       {NULL, 0, TEXT_LEFT, 2}};
 
-static void report_text_owners_add_first(struct text *text, const struct profile_owner *row,
+static void report_text_owners_add_first(struct report_text *text, const struct profile_owner *row,
                                          double whole)
 {
     report_part_row(text, report_text_owners_first_columns);
@@ -515,7 +521,7 @@ struct through {
 };
 
 /* Adds the row's bytes to the caller of the frame under which the row is listed. */
-static void report_text_owners_count_caller(const struct text *text, struct through *through,
+static void report_text_owners_count_caller(const struct report_text *text, struct through *through,
                                             const struct profile_owner *row)
 {
     const struct profile *profile = text->profile;
@@ -528,7 +534,8 @@ static void report_text_owners_count_caller(const struct text *text, struct thro
         through->bytes[caller] = figure_add(through->bytes[caller], row->resident_bytes);
 }
 
-static void report_text_owners_count_callers(const struct text *text, struct through *through,
+static void report_text_owners_count_callers(const struct report_text *text,
+                                             struct through *through,
                                              const struct profile_owner *of)
 {
     const struct profile *profile = text->profile;
@@ -543,7 +550,7 @@ static void report_text_owners_count_callers(const struct text *text, struct thr
 }
 
 /* "through rtx_alloc 25.7 %, make_node 12.1 %"; functions without a name are passed over. */
-static void report_text_owners_add_callers(struct strbuf *line, const struct text *text,
+static void report_text_owners_add_callers(struct strbuf *line, const struct report_text *text,
                                            const struct through *through)
 {
     const struct profile *profile = text->profile;
@@ -561,8 +568,8 @@ static void report_text_owners_add_callers(struct strbuf *line, const struct tex
 }
 
 /* Adds a line of callers to a call site that has a good part of what is resident. */
-static void report_text_owners_add_through(struct text *text, const struct profile_owner *row,
-                                           double whole)
+static void report_text_owners_add_through(struct report_text *text,
+                                           const struct profile_owner *row, double whole)
 {
     struct through through = {calloc(text->profile->function_count + 1, sizeof *through.bytes),
                               figure_double(row->resident_bytes)};
@@ -583,8 +590,8 @@ static void report_text_owners_add_through(struct text *text, const struct profi
     free(through.bytes);
 }
 
-static void report_text_owners_add_first_row(struct text *text, const struct profile_owner *row,
-                                             double whole)
+static void report_text_owners_add_first_row(struct report_text *text,
+                                             const struct profile_owner *row, double whole)
 {
     report_text_owners_add_first(text, row, whole);
     report_text_owners_add_through(text, row, whole);
@@ -612,7 +619,7 @@ static size_t report_text_owners_keep_programs(struct profile_owner *rows, size_
     return kept;
 }
 
-static struct first_owners report_text_owners_open_first(const struct text *text,
+static struct first_owners report_text_owners_open_first(const struct report_text *text,
                                                          const struct profile_sample *sample)
 {
     struct first_owners first = {.whole = figure_double(facts_owned_by_program(text->profile))};
@@ -648,7 +655,7 @@ static bool report_text_owners_lead(const struct first_owners *first, size_t row
     return (double)report_text_owners_sum(first, 0, rows, &owners) >= FIRST_SHARE * first->whole;
 }
 
-size_t report_first_owners_needed(const struct text *text, size_t most)
+size_t report_first_owners_needed(const struct report_text *text, size_t most)
 {
     const struct profile_sample *sample = facts_owners_sample(text->profile);
     size_t needed = 1;
@@ -682,8 +689,8 @@ static void report_text_owners_name_others(struct strbuf *name, const struct fir
 }
 
 /* One line for all others, if the rows above do not show whose most of the memory is. */
-static void report_text_owners_add_others(struct text *text, const struct first_owners *first,
-                                          size_t shown)
+static void report_text_owners_add_others(struct report_text *text,
+                                          const struct first_owners *first, size_t shown)
 {
     struct strbuf name = STRBUF_INIT;
     size_t owners;
@@ -702,7 +709,7 @@ static void report_text_owners_add_others(struct text *text, const struct first_
     strbuf_release(&name);
 }
 
-static void report_text_owners_add_first_title(struct text *text,
+static void report_text_owners_add_first_title(struct report_text *text,
                                                const struct profile_sample *sample)
 {
     struct strbuf rest = STRBUF_INIT;
@@ -713,7 +720,7 @@ static void report_text_owners_add_first_title(struct text *text,
     strbuf_release(&rest);
 }
 
-void report_first_owners(struct text *text, size_t most, bool with_callers, bool with_notes)
+void report_first_owners(struct report_text *text, size_t most, bool with_callers, bool with_notes)
 {
     const struct profile_sample *sample = facts_owners_sample(text->profile);
     owner_row *add = with_callers ? report_text_owners_add_first_row : report_text_owners_add_first;
@@ -737,7 +744,7 @@ void report_first_owners(struct text *text, size_t most, bool with_callers, bool
 
 /* ---- The section --------------------------------------------------------------------------- */
 
-static int report_text_owners_add(struct text *text, size_t most)
+static int report_text_owners_add(struct report_text *text, size_t most)
 {
     const struct profile_sample *sample = facts_owners_sample(text->profile);
     struct strbuf rest = STRBUF_INIT;
@@ -761,12 +768,12 @@ static int report_text_owners_add(struct text *text, size_t most)
     return error;
 }
 
-void report_overview_owners(struct text *text)
+void report_overview_owners(struct report_text *text)
 {
     report_text_owners_add(text, OVERVIEW_ROWS);
 }
 
-int report_part_owners(struct text *text)
+int report_part_owners(struct report_text *text)
 {
     return report_text_owners_add(text, text->options->top);
 }

@@ -51,8 +51,8 @@ static int report_text_page_use_compare(const void *left, const void *right)
 
 /* Joins rows into one for each call site, and leaves out rows without known blocks. Returns how
  * many are left. */
-static size_t report_text_page_use_group(const struct text *text, struct profile_page_use *rows,
-                                         size_t count)
+static size_t report_text_page_use_group(const struct report_text *text,
+                                         struct profile_page_use *rows, size_t count)
 {
     size_t groups = 0, kept = 0;
     uint32_t *nodes = calloc(count + 1, sizeof *nodes), *group = NULL;
@@ -87,7 +87,8 @@ static const char *report_text_page_use_mean(uint64_t kib_ms, uint64_t bytes, st
     return storage->text;
 }
 
-static void report_text_page_use_add_row(struct text *text, const struct profile_page_use *row)
+static void report_text_page_use_add_row(struct report_text *text,
+                                         const struct profile_page_use *row)
 {
     uint64_t written = row->bytes - row->unwritten_bytes;
     struct human cell;
@@ -102,7 +103,8 @@ static void report_text_page_use_add_row(struct text *text, const struct profile
     report_part_path(text, row->path, USED, false);
 }
 
-static void report_text_page_use_say_sum(struct text *text, const struct profile_page_use *all)
+static void report_text_page_use_say_sum(struct report_text *text,
+                                         const struct profile_page_use *all)
 {
     struct strbuf line = STRBUF_INIT;
     double life = (double)all->life_kib_ms;
@@ -116,7 +118,8 @@ static void report_text_page_use_say_sum(struct text *text, const struct profile
     strbuf_release(&line);
 }
 
-static void report_text_page_use_say_error(struct text *text, const struct profile_page_use *all)
+static void report_text_page_use_say_error(struct report_text *text,
+                                           const struct profile_page_use *all)
 {
     struct strbuf line = STRBUF_INIT;
     struct human lag, drag;
@@ -131,7 +134,7 @@ static void report_text_page_use_say_error(struct text *text, const struct profi
     strbuf_release(&line);
 }
 
-int report_text_add_page_use(struct text *text)
+int report_text_add_page_use(struct report_text *text)
 {
     size_t count = text->profile->page_use_count;
     struct profile_page_use *rows = calloc(count + 1, sizeof *rows), all = {0};

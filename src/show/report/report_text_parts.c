@@ -10,7 +10,7 @@
 
 /* ---- Lines --------------------------------------------------------------------------------- */
 
-void report_part_label(struct text *text, const char *label)
+void report_part_label(struct report_text *text, const char *label)
 {
     struct strbuf padded = STRBUF_INIT;
     strbuf_addf(&padded, "  %-*s ", TEXT_LABEL_COLUMNS - 3, label);
@@ -18,13 +18,13 @@ void report_part_label(struct text *text, const char *label)
     strbuf_release(&padded);
 }
 
-void report_part_wrapped(struct text *text, const char *string)
+void report_part_wrapped(struct report_text *text, const char *string)
 {
     text_add_wrapped(&text->out, string, TEXT_LABEL_COLUMNS, text->style.columns);
     strbuf_add_char(&text->out, '\n');
 }
 
-void report_part_title(struct text *text, const char *title, const char *rest)
+void report_part_title(struct report_text *text, const char *title, const char *rest)
 {
     strbuf_add_char(&text->out, '\n');
     style_add(&text->out, &text->style, TONE_TITLE, title);
@@ -35,7 +35,7 @@ void report_part_title(struct text *text, const char *title, const char *rest)
     strbuf_add_char(&text->out, '\n');
 }
 
-void report_part_note(struct text *text, const char *string)
+void report_part_note(struct report_text *text, const char *string)
 {
     strbuf_add_string(&text->out, "  ");
     style_begin(&text->out, &text->style, TONE_DIM);
@@ -46,19 +46,19 @@ void report_part_note(struct text *text, const char *string)
 
 /* ---- Frames -------------------------------------------------------------------------------- */
 
-void report_part_frame(struct text *text, struct frame frame, size_t used, bool strong)
+void report_part_frame(struct report_text *text, struct frame frame, size_t used, bool strong)
 {
     frame_add_line(&text->out, &text->style, text->profile, frame, used, strong);
 }
 
-void report_part_path(struct text *text, uint32_t node, size_t used, bool strong)
+void report_part_path(struct report_text *text, uint32_t node, size_t used, bool strong)
 {
     report_part_frame(text, call_sites_frame(&text->sites, node), used, strong);
 }
 
 /* ---- Cells --------------------------------------------------------------------------------- */
 
-void report_part_headings(struct text *text, const struct text_column *columns, size_t count)
+void report_part_headings(struct report_text *text, const struct text_column *columns, size_t count)
 {
     style_begin(&text->out, &text->style, TONE_DIM);
     text_row_add_headings(&text->out, columns, count);
@@ -66,17 +66,17 @@ void report_part_headings(struct text *text, const struct text_column *columns, 
     strbuf_add_char(&text->out, '\n');
 }
 
-void report_part_row(struct text *text, const struct text_column *columns)
+void report_part_row(struct report_text *text, const struct text_column *columns)
 {
     text->row = text_row_begin(&text->out, columns);
 }
 
-void report_part_next(struct text *text, const char *cell)
+void report_part_next(struct report_text *text, const char *cell)
 {
     text_row_add(&text->row, cell);
 }
 
-void report_part_next_figure(struct text *text, const char *figure)
+void report_part_next_figure(struct report_text *text, const char *figure)
 {
     struct text_column column = *text->row.next++;
     strbuf_add_repeated(&text->out, " ", column.gap);
@@ -86,7 +86,7 @@ void report_part_next_figure(struct text *text, const char *figure)
     style_end(&text->out, &text->style);
 }
 
-void report_part_next_name(struct text *text, const char *name)
+void report_part_next_name(struct report_text *text, const char *name)
 {
     struct strbuf safe = STRBUF_INIT, cut = STRBUF_INIT;
     text_add_safe_string(&safe, name);
@@ -96,7 +96,7 @@ void report_part_next_name(struct text *text, const char *name)
     strbuf_release(&cut);
 }
 
-void report_part_name(struct text *text, const char *name, size_t columns)
+void report_part_name(struct report_text *text, const char *name, size_t columns)
 {
     const struct text_column column = {NULL, columns, TEXT_LEFT, 0};
     report_part_row(text, &column);
@@ -118,7 +118,7 @@ static int report_text_parts_by_key(const void *a, const void *b)
     return left->at < right->at ? -1 : left->at > right->at;
 }
 
-uint32_t *report_part_groups(const struct text *text, const uint32_t *nodes, size_t count,
+uint32_t *report_part_groups(const struct report_text *text, const uint32_t *nodes, size_t count,
                              size_t *groups)
 {
     struct keyed *keyed = calloc(count + 1, sizeof *keyed);
@@ -146,7 +146,7 @@ uint32_t *report_part_groups(const struct text *text, const uint32_t *nodes, siz
     return of;
 }
 
-void report_part_end(struct text *text)
+void report_part_end(struct report_text *text)
 {
     size_t length = text->out.length;
     while (length && text->out.data[length - 1] == ' ')
@@ -157,7 +157,8 @@ void report_part_end(struct text *text)
 
 /* ---- Bars ---------------------------------------------------------------------------------- */
 
-void report_part_bar(struct text *text, double begin, double end, double whole, size_t columns)
+void report_part_bar(struct report_text *text, double begin, double end, double whole,
+                     size_t columns)
 {
     if (!(whole > 0) || !(end > begin))
         return;
@@ -177,9 +178,9 @@ void report_part_bar(struct text *text, double begin, double end, double whole, 
     style_end(&text->out, &text->style);
 }
 
-size_t report_part_group_owners(const struct text *text, struct profile_owner *rows, size_t count,
-                                void (*join)(struct profile_owner *to,
-                                             const struct profile_owner *from))
+size_t
+report_part_group_owners(const struct report_text *text, struct profile_owner *rows, size_t count,
+                         void (*join)(struct profile_owner *to, const struct profile_owner *from))
 {
     size_t groups = 0, kept = 0;
     uint32_t *nodes = calloc(count + 1, sizeof *nodes), *group = NULL;

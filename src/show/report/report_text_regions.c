@@ -23,7 +23,7 @@ static const struct text_column report_text_regions_mark_columns[] = {
     {"blocks", CELL, TEXT_RIGHT, 0},
     {"mark", 0, TEXT_LEFT, 2}};
 
-static void report_text_regions_add(struct text *text, uint32_t index)
+static void report_text_regions_add(struct report_text *text, uint32_t index)
 {
     const struct profile_region *region = &text->profile->regions[index];
     struct call_metrics total;
@@ -48,27 +48,27 @@ static void report_text_regions_add(struct text *text, uint32_t index)
     strbuf_add_char(&text->out, '\n');
 }
 
-struct ranked {
+struct regions_ranked {
     uint64_t bytes;
     uint32_t index;
 };
 
 static int report_text_regions_compare(const void *left, const void *right)
 {
-    const struct ranked *a = left, *b = right;
+    const struct regions_ranked *a = left, *b = right;
     return a->bytes != b->bytes ? (a->bytes < b->bytes) - (a->bytes > b->bytes)
                                 : (a->index > b->index) - (a->index < b->index);
 }
 
 /* Adds the `most` regions with the highest peaks. */
-static int report_text_regions_add_regions(struct text *text, size_t most)
+static int report_text_regions_add_regions(struct report_text *text, size_t most)
 {
     size_t count = text->profile->region_count;
-    struct ranked *ranked = malloc(count * sizeof *ranked + 1);
+    struct regions_ranked *ranked = malloc(count * sizeof *ranked + 1);
     if (!ranked)
         return -ENOMEM;
     for (uint32_t i = 0; i < count; i++)
-        ranked[i] = (struct ranked){text->profile->regions[i].peak_bytes, i};
+        ranked[i] = (struct regions_ranked){text->profile->regions[i].peak_bytes, i};
     qsort(ranked, count, sizeof *ranked, report_text_regions_compare);
     report_part_headings(text, report_text_regions_columns,
                          sizeof report_text_regions_columns / sizeof *report_text_regions_columns);
@@ -85,7 +85,8 @@ static const char note[] =
     "at "
     "once; left: never freed. tidemark report --region NAME shows one like a program.";
 
-static void report_text_regions_add_untold(struct text *text, const char *key, const char *what)
+static void report_text_regions_add_untold(struct report_text *text, const char *key,
+                                           const char *what)
 {
     struct strbuf line = STRBUF_INIT;
     uint64_t count = facts_number(text->profile, key);
@@ -96,7 +97,7 @@ static void report_text_regions_add_untold(struct text *text, const char *key, c
     strbuf_release(&line);
 }
 
-static void report_text_regions_add_mark(struct text *text, const struct profile_mark *mark)
+static void report_text_regions_add_mark(struct report_text *text, const struct profile_mark *mark)
 {
     static const char *const kinds[PROFILE_MARK_KINDS] = {
         [PROFILE_MARK_NAMED] = "",
@@ -113,7 +114,7 @@ static void report_text_regions_add_mark(struct text *text, const struct profile
     strbuf_add_char(&text->out, '\n');
 }
 
-static void report_text_regions_add_marks(struct text *text)
+static void report_text_regions_add_marks(struct report_text *text)
 {
     const struct profile *profile = text->profile;
     report_part_headings(text, report_text_regions_mark_columns,
@@ -125,7 +126,7 @@ static void report_text_regions_add_marks(struct text *text)
         strbuf_addf(&text->out, "  %zu more (--top)\n", profile->mark_count - text->options->top);
 }
 
-int report_section_regions(struct text *text)
+int report_section_regions(struct report_text *text)
 {
     const struct profile *profile = text->profile;
     int error = 0;
@@ -151,7 +152,7 @@ int report_section_regions(struct text *text)
     return error;
 }
 
-void report_overview_regions(struct text *text)
+void report_overview_regions(struct report_text *text)
 {
     if (!text->profile->region_count)
         return;

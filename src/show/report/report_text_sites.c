@@ -32,8 +32,8 @@ enum {
     BRIEF_BRANCHES = 2
 };
 
-struct tree {
-    struct text *text;
+struct sites_tree {
+    struct report_text *text;
     const struct callers *callers;
     struct figure total;
     struct strbuf prefix; /* the text left of the lines of the current level */
@@ -59,9 +59,9 @@ static const struct {
     size_t most;
 } limits[LEVELS] = {{0.02, 4}, {0.10, 3}, {0.20, 2}, {0.30, 2}};
 
-static void report_text_sites_add_prefix(struct tree *tree, const char *branch)
+static void report_text_sites_add_prefix(struct sites_tree *tree, const char *branch)
 {
-    struct text *text = tree->text;
+    struct report_text *text = tree->text;
     strbuf_add_repeated(&text->out, " ", text->figure_columns);
     style_begin(&text->out, &text->style, TONE_DIM);
     strbuf_add_string(&text->out, tree->prefix.data);
@@ -70,15 +70,16 @@ static void report_text_sites_add_prefix(struct tree *tree, const char *branch)
     tree->lines++;
 }
 
-static size_t report_text_sites_prefix_columns(const struct tree *tree)
+static size_t report_text_sites_prefix_columns(const struct sites_tree *tree)
 {
     return tree->text->figure_columns + text_width(tree->prefix.data);
 }
 
-static void report_text_sites_add_callers(struct tree *tree, uint32_t index);
+static void report_text_sites_add_callers(struct sites_tree *tree, uint32_t index);
 
 /* The share of the whole; the figure itself where the metric does not add up. */
-static struct human report_text_sites_branch_figure(const struct tree *tree, struct figure value)
+static struct human report_text_sites_branch_figure(const struct sites_tree *tree,
+                                                    struct figure value)
 {
     const struct metric *metric = tree->callers->metric;
     return metric_adds_up(metric) ? human_percent(figure_double(value), figure_double(tree->total))
@@ -86,7 +87,7 @@ static struct human report_text_sites_branch_figure(const struct tree *tree, str
 }
 
 /* Adds "├─ 30.6 % function": the branch with its share, and the callers above it. */
-static void report_text_sites_add_branch(struct tree *tree, uint32_t child, bool last)
+static void report_text_sites_add_branch(struct sites_tree *tree, uint32_t child, bool last)
 {
     const struct caller *caller = &tree->callers->nodes[child];
     const struct style *style = &tree->text->style;
@@ -106,7 +107,7 @@ static void report_text_sites_add_branch(struct tree *tree, uint32_t child, bool
     strbuf_truncate(&tree->prefix, before);
 }
 
-static void report_text_sites_add_rest(struct tree *tree, uint32_t child, bool first)
+static void report_text_sites_add_rest(struct sites_tree *tree, uint32_t child, bool first)
 {
     struct figure value = metric_nothing(tree->callers->metric);
     size_t count = 0;
@@ -127,7 +128,8 @@ static void report_text_sites_add_rest(struct tree *tree, uint32_t child, bool f
     strbuf_release(&line);
 }
 
-static bool report_text_sites_worth_a_branch(const struct tree *tree, uint32_t child, size_t shown)
+static bool report_text_sites_worth_a_branch(const struct sites_tree *tree, uint32_t child,
+                                             size_t shown)
 {
     const struct caller *nodes = tree->callers->nodes;
     if (tree->level >= LEVELS || tree->lines >= MAX_LINES || shown >= limits[tree->level].most)
@@ -138,7 +140,7 @@ static bool report_text_sites_worth_a_branch(const struct tree *tree, uint32_t c
            limits[tree->level].least * figure_double(nodes[0].value);
 }
 
-static void report_text_sites_add_branches(struct tree *tree, uint32_t index)
+static void report_text_sites_add_branches(struct sites_tree *tree, uint32_t index)
 {
     const struct caller *nodes = tree->callers->nodes;
     size_t shown = 0;
@@ -151,7 +153,7 @@ static void report_text_sites_add_branches(struct tree *tree, uint32_t index)
     }
 }
 
-static void report_text_sites_add_callers(struct tree *tree, uint32_t index)
+static void report_text_sites_add_callers(struct sites_tree *tree, uint32_t index)
 {
     const struct caller *nodes = tree->callers->nodes;
     const struct style *style = &tree->text->style;
@@ -176,7 +178,7 @@ static void report_text_sites_add_callers(struct tree *tree, uint32_t index)
 }
 
 /* "1,234 blocks, mean 1.52 ms old, 45.6 % another thread's" */
-static void report_text_sites_add_freed(struct text *text, const struct site_group *group)
+static void report_text_sites_add_freed(struct report_text *text, const struct site_group *group)
 {
     struct strbuf line = STRBUF_INIT;
     const struct call_metrics *metrics_of = &group->merged.metrics;
@@ -199,7 +201,7 @@ static void report_text_sites_add_freed(struct text *text, const struct site_gro
 }
 
 /* "alloc_count 1.20 k, mean size 64 B": the columns of --columns. */
-static void report_text_sites_add_columns(struct text *text, const struct site_group *group)
+static void report_text_sites_add_columns(struct report_text *text, const struct site_group *group)
 {
     const struct report_columns *columns = &text->options->more_columns;
     struct strbuf line = STRBUF_INIT;
@@ -221,13 +223,13 @@ static bool report_text_sites_has_variance(size_t metric)
 }
 
 /* Does the profile have only estimates of the metric? */
-static bool report_text_sites_is_estimate(const struct text *text, size_t metric)
+static bool report_text_sites_is_estimate(const struct report_text *text, size_t metric)
 {
     return estimate_is(text->profile) && !metrics[metric].exact;
 }
 
 /* "45.2 MiB", "~12.3 k" */
-static struct human report_text_sites_figure_of(const struct text *text, size_t metric,
+static struct human report_text_sites_figure_of(const struct report_text *text, size_t metric,
                                                 struct figure value)
 {
     bool about = figure_positive(value) && report_text_sites_is_estimate(text, metric) &&
@@ -238,13 +240,13 @@ static struct human report_text_sites_figure_of(const struct text *text, size_t 
     return figure;
 }
 
-static bool report_text_sites_has_bars(const struct text *text, size_t metric)
+static bool report_text_sites_has_bars(const struct report_text *text, size_t metric)
 {
     return report_text_sites_is_estimate(text, metric) && report_text_sites_has_variance(metric);
 }
 
 /* The figure of a call site, and its error bar if it has one. */
-static void report_text_sites_add_figure(struct text *text, size_t metric,
+static void report_text_sites_add_figure(struct report_text *text, size_t metric,
                                          const struct site_group *group)
 {
     struct figure value = call_sites_group_value(group, metric);
@@ -269,7 +271,8 @@ static struct human report_text_sites_share(size_t metric, struct figure value, 
                : (struct human){""};
 }
 
-static int report_text_sites_add(struct text *text, size_t metric, const struct site_group *group)
+static int report_text_sites_add(struct report_text *text, size_t metric,
+                                 const struct site_group *group)
 {
     struct figure total = metric_of(&metrics[metric], &text->profile->program.total);
     struct figure value = call_sites_group_value(group, metric);
@@ -285,7 +288,7 @@ static int report_text_sites_add(struct text *text, size_t metric, const struct 
         report_text_sites_add_freed(text, group);
     if (text->options->more_columns.count)
         report_text_sites_add_columns(text, group);
-    struct tree tree = {text, &callers, total, STRBUF_INIT, 0, 0};
+    struct sites_tree tree = {text, &callers, total, STRBUF_INIT, 0, 0};
     if (text->options->depth)
         report_text_sites_add_callers(&tree, 0);
     strbuf_release(&tree.prefix);
@@ -293,7 +296,7 @@ static int report_text_sites_add(struct text *text, size_t metric, const struct 
     return 0;
 }
 
-static void report_text_sites_add_freed_total(struct text *text)
+static void report_text_sites_add_freed_total(struct report_text *text)
 {
     const struct call_metrics *total = &text->profile->program.total;
     struct figure count = total->freed_count, elsewhere = total->freed_elsewhere_count;
@@ -310,7 +313,8 @@ static void report_text_sites_add_freed_total(struct text *text)
     strbuf_release(&line);
 }
 
-static void report_text_sites_add_section_title(struct text *text, size_t metric, size_t count)
+static void report_text_sites_add_section_title(struct report_text *text, size_t metric,
+                                                size_t count)
 {
     bool sum = metric_adds_up(&metrics[metric]);
     struct figure total = sum ? metric_of(&metrics[metric], &text->profile->program.total)
@@ -344,7 +348,7 @@ static void report_text_sites_add_section_title(struct text *text, size_t metric
 }
 
 /* One line for all call sites after the last one that is shown. */
-static void report_text_sites_add_others(struct strbuf *line, const struct text *text,
+static void report_text_sites_add_others(struct strbuf *line, const struct report_text *text,
                                          size_t metric, struct figure value, size_t count)
 {
     struct figure total = metric_of(&metrics[metric], &text->profile->program.total);
@@ -363,7 +367,7 @@ static void report_text_sites_add_others(struct strbuf *line, const struct text 
 }
 
 /* One line for what run-times asked for as they started, if that is left out above. */
-static void report_text_sites_add_startup(struct strbuf *line, const struct text *text,
+static void report_text_sites_add_startup(struct strbuf *line, const struct report_text *text,
                                           size_t metric)
 {
     struct figure value = metric_adds_up(&metrics[metric])
@@ -383,7 +387,7 @@ static void report_text_sites_add_startup(struct strbuf *line, const struct text
     strbuf_add_string(line, "start-up of run-times and libraries (--startup)\n");
 }
 
-static int report_text_sites_add_section(struct text *text, size_t metric)
+static int report_text_sites_add_section(struct report_text *text, size_t metric)
 {
     size_t max =
         text->options->top < text->sites.group_count ? text->options->top : text->sites.group_count;
@@ -420,7 +424,7 @@ static int report_text_sites_add_section(struct text *text, size_t metric)
     return error;
 }
 
-int report_section_sites(struct text *text)
+int report_section_sites(struct report_text *text)
 {
     int error = 0;
     for (size_t i = 0; i < METRIC_CHOICES && !error; i++) {

@@ -62,7 +62,7 @@ static const struct text_column report_text_stacks_columns[] = {{"bytes", CELL, 
                                                                 {"frames", FRAMES, TEXT_RIGHT, 0},
                                                                 {"function", 0, TEXT_LEFT, 2}};
 
-static void report_text_stacks_add_layer(struct text *text, const struct stack_layer *layer,
+static void report_text_stacks_add_layer(struct report_text *text, const struct stack_layer *layer,
                                          uint64_t whole)
 {
     report_part_row(text, report_text_stacks_columns);
@@ -73,7 +73,7 @@ static void report_text_stacks_add_layer(struct text *text, const struct stack_l
     report_part_path(text, layer->node, CELL + SHARE + FRAMES + 2, false);
 }
 
-static void report_text_stacks_add_layers(struct text *text, const struct thread_rows *rows)
+static void report_text_stacks_add_layers(struct report_text *text, const struct thread_rows *rows)
 {
     if (!rows->layer_count) {
         report_part_note(
@@ -94,7 +94,7 @@ static void report_text_stacks_add_layers(struct text *text, const struct thread
     }
 }
 
-static void report_text_stacks_add_thread(struct text *text, const struct thread_rows *rows)
+static void report_text_stacks_add_thread(struct report_text *text, const struct thread_rows *rows)
 {
     const struct profile *profile = text->profile;
     const struct stack_peak *deepest = report_text_stacks_deepest_of(rows);
@@ -139,7 +139,7 @@ static int report_text_stacks_join_team(const struct profile *profile, struct th
     return error;
 }
 
-static void report_text_stacks_add_rest(struct text *text, size_t more, size_t shallower)
+static void report_text_stacks_add_rest(struct report_text *text, size_t more, size_t shallower)
 {
     struct strbuf rest = STRBUF_INIT;
     if (shallower)
@@ -151,7 +151,7 @@ static void report_text_stacks_add_rest(struct text *text, size_t more, size_t s
     strbuf_release(&rest);
 }
 
-int report_section_stacks(struct text *text)
+int report_section_stacks(struct report_text *text)
 {
     const struct profile *profile = text->profile;
     struct thread_rows *rows = calloc(profile->stack_peak_count + 1, sizeof *rows);

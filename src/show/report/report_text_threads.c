@@ -14,7 +14,7 @@
 
 enum { TID = 9, NAME = 16, CELL = 10, CELLS = 5 };
 
-static size_t report_text_threads_name_columns(const struct text *text)
+static size_t report_text_threads_name_columns(const struct report_text *text)
 {
     size_t room = text->style.columns - TID - 1 - CELLS * (size_t)CELL;
     return room < NAME ? room : NAME;
@@ -22,7 +22,7 @@ static size_t report_text_threads_name_columns(const struct text *text)
 
 enum { COLUMNS = 2 + CELLS };
 
-static void report_text_threads_lay_out(const struct text *text, struct text_column *columns)
+static void report_text_threads_lay_out(const struct report_text *text, struct text_column *columns)
 {
     static const char *const titles[CELLS] = {"calls", "bytes", "own peak", "by others", "stack"};
     columns[0] = (struct text_column){"thread", TID, TEXT_RIGHT, 0};
@@ -39,7 +39,8 @@ static void report_text_threads_add_kind(struct strbuf *line, const char *kind, 
 }
 
 /* Adds calls by kind, life and time, which have no column. */
-static void report_text_threads_add_details(struct text *text, const struct thread_metrics *thread)
+static void report_text_threads_add_details(struct report_text *text,
+                                            const struct thread_metrics *thread)
 {
     struct strbuf line = STRBUF_INIT;
     report_text_threads_add_kind(&line, "malloc", thread->malloc_count);
@@ -72,7 +73,7 @@ static void report_text_threads_add_details(struct text *text, const struct thre
     strbuf_release(&line);
 }
 
-static void report_text_threads_add_row(struct text *text, const struct text_column *columns,
+static void report_text_threads_add_row(struct report_text *text, const struct text_column *columns,
                                         const struct thread_metrics *thread, const char *who,
                                         const char *name)
 {
@@ -87,7 +88,7 @@ static void report_text_threads_add_row(struct text *text, const struct text_col
     strbuf_add_char(&text->out, '\n');
 }
 
-static void report_text_threads_add(struct text *text, const struct text_column *columns,
+static void report_text_threads_add(struct report_text *text, const struct text_column *columns,
                                     const struct thread_metrics *thread)
 {
     struct strbuf tid = STRBUF_INIT;
@@ -104,13 +105,14 @@ static void report_text_threads_add(struct text *text, const struct text_column 
 #define TEAM THREAD_TEAM_NAME
 
 /* Is the team shown as one row, because there is no room for each thread? */
-static bool report_text_threads_is_one(const struct text *text, const struct thread_team *team)
+static bool report_text_threads_is_one(const struct report_text *text,
+                                       const struct thread_team *team)
 {
     return team->count > 1 && text->profile->thread_count > text->options->top;
 }
 
 /* Says how much the threads of the team differ. */
-static void report_text_threads_add_spread(struct text *text, const struct thread_team *team)
+static void report_text_threads_add_spread(struct report_text *text, const struct thread_team *team)
 {
     const struct thread_metrics *threads = text->profile->threads;
     struct figure most = threads[team->most].alloc_bytes, least = threads[team->least].alloc_bytes;
@@ -129,7 +131,8 @@ static void report_text_threads_add_spread(struct text *text, const struct threa
     strbuf_release(&line);
 }
 
-static void report_text_threads_add_team(struct text *text, const struct text_column *columns,
+static void report_text_threads_add_team(struct report_text *text,
+                                         const struct text_column *columns,
                                          const struct thread_team *team)
 {
     if (team->count < 2)
@@ -159,7 +162,7 @@ static void report_text_threads_add_thread_name(struct strbuf *out, const struct
 static const struct text_column report_text_threads_exchange_columns[] = {
     {NULL, CELL, TEXT_RIGHT, 0}, {NULL, CELL, TEXT_RIGHT, 0}, {NULL, 0, TEXT_LEFT, 2}};
 
-static void report_text_threads_add_exchange(struct text *text, const struct exchange *row)
+static void report_text_threads_add_exchange(struct report_text *text, const struct exchange *row)
 {
     struct strbuf owner = STRBUF_INIT, freer = STRBUF_INIT;
     report_part_row(text, report_text_threads_exchange_columns);
@@ -179,7 +182,7 @@ static void report_text_threads_add_exchange(struct text *text, const struct exc
     strbuf_release(&freer);
 }
 
-static int report_text_threads_list_exchanges(struct text *text, const struct exchange *rows,
+static int report_text_threads_list_exchanges(struct report_text *text, const struct exchange *rows,
                                               size_t row_count)
 {
     struct figure *counts = calloc(row_count + 1, sizeof *counts);
@@ -197,7 +200,8 @@ static int report_text_threads_list_exchanges(struct text *text, const struct ex
     return 0;
 }
 
-static int report_text_threads_add_exchanges(struct text *text, const struct thread_team *team)
+static int report_text_threads_add_exchanges(struct report_text *text,
+                                             const struct thread_team *team)
 {
     const struct profile *profile = text->profile;
     if (!report_text_threads_is_one(text, team))
@@ -214,7 +218,7 @@ static int report_text_threads_add_exchanges(struct text *text, const struct thr
 
 /* ---- The section ----------------------------------------------------------------------------- */
 
-static void report_text_threads_list(struct text *text, const struct thread_team *team,
+static void report_text_threads_list(struct report_text *text, const struct thread_team *team,
                                      const uint32_t *order)
 {
     const struct profile *profile = text->profile;
@@ -250,7 +254,7 @@ static uint32_t *report_text_threads_order(const struct profile *profile)
     return order;
 }
 
-static void report_text_threads_add_title(struct text *text, const struct thread_team *team)
+static void report_text_threads_add_title(struct report_text *text, const struct thread_team *team)
 {
     struct strbuf rest = STRBUF_INIT;
     strbuf_addf(&rest, "%zu, %zu at once", text->profile->thread_count,
@@ -262,7 +266,7 @@ static void report_text_threads_add_title(struct text *text, const struct thread
     strbuf_release(&rest);
 }
 
-int report_section_threads(struct text *text)
+int report_section_threads(struct report_text *text)
 {
     struct thread_team team;
     uint32_t *order = report_text_threads_order(text->profile);

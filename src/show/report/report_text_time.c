@@ -52,7 +52,8 @@ static bool report_text_time_is_highest(const struct profile *profile, const str
            figure_equal(total->at_peak_bytes, total->peak_bytes);
 }
 
-static struct peak_sites report_text_time_sites_of(const struct text *text, const struct peak *peak)
+static struct peak_sites report_text_time_sites_of(const struct report_text *text,
+                                                   const struct peak *peak)
 {
     const struct profile *profile = text->profile;
     bool exact = report_text_time_is_highest(profile, peak);
@@ -76,7 +77,7 @@ static struct peak_sites report_text_time_sites_of(const struct text *text, cons
 }
 
 /* Adds "   26.3 MiB  after 812 ms" and, if there is one, the largest site. */
-static void report_text_time_add_peak_line(struct text *text, const struct peak *peak)
+static void report_text_time_add_peak_line(struct report_text *text, const struct peak *peak)
 {
     struct strbuf when = STRBUF_INIT;
     struct peak_sites sites = report_text_time_sites_of(text, peak);
@@ -149,7 +150,7 @@ static uint32_t *report_text_time_peaks_by_height(const struct profile *profile,
     return order_values(heights, count);
 }
 
-void report_overview_peaks(struct text *text)
+void report_overview_peaks(struct report_text *text)
 {
     const struct profile *profile = text->profile;
     bool shown[PEAKS_MAX] = {false};
@@ -172,7 +173,7 @@ void report_overview_peaks(struct text *text)
     free(order);
 }
 
-static void report_text_time_add_share(struct text *text, uint64_t bytes, uint64_t of,
+static void report_text_time_add_share(struct report_text *text, uint64_t bytes, uint64_t of,
                                        const char *instead, uint32_t node)
 {
     report_part_row(text, report_text_time_share_columns);
@@ -185,7 +186,7 @@ static void report_text_time_add_share(struct text *text, uint64_t bytes, uint64
         report_part_path(text, node, 2 * FIGURE + SHARE + GAP, false);
 }
 
-static void report_text_time_add_peak(struct text *text, const struct peak *peak)
+static void report_text_time_add_peak(struct report_text *text, const struct peak *peak)
 {
     struct strbuf line = STRBUF_INIT;
     report_part_row(text, report_text_time_peak_columns);
@@ -212,7 +213,7 @@ static void report_text_time_add_peak(struct text *text, const struct peak *peak
     strbuf_release(&line);
 }
 
-int report_section_peaks(struct text *text)
+int report_section_peaks(struct report_text *text)
 {
     report_part_title(text, "Separate peaks", "with the call sites that held most");
     for (size_t i = 0; i < text->profile->peak_count; i++)
@@ -225,14 +226,14 @@ int report_section_peaks(struct text *text)
 /* ---- Evolution of call sites --------------------------------------------------------------- */
 
 /* At this time the site's level changes by so much. */
-struct step {
+struct time_step {
     uint64_t time_ns;
     int64_t change;
     uint32_t site;
 };
 
 /* The steps of all paths of a site: steps[first … first + count - 1]. */
-struct site_curve {
+struct time_site_curve {
     uint32_t node;
     size_t first, count;
     uint64_t top_bytes;
@@ -240,28 +241,28 @@ struct site_curve {
 };
 
 struct site_curves {
-    struct site_curve *items;
-    struct step *steps;
+    struct time_site_curve *items;
+    struct time_step *steps;
     size_t count;
 };
 
 static int report_text_time_by_site_and_time(const void *a, const void *b)
 {
-    const struct step *left = a, *right = b;
+    const struct time_step *left = a, *right = b;
     if (left->site != right->site)
         return left->site < right->site ? -1 : 1;
     return left->time_ns < right->time_ns ? -1 : left->time_ns > right->time_ns;
 }
 
 /* The level after the step, which may be one of several at its time. */
-static uint64_t report_text_time_level_after(uint64_t level, const struct step *step)
+static uint64_t report_text_time_level_after(uint64_t level, const struct time_step *step)
 {
     return level + (uint64_t)step->change;
 }
 
 /* Did the level after this step last, so that no other step has its time? */
-static bool report_text_time_is_settled(const struct site_curve *curve, const struct step *steps,
-                                        size_t i)
+static bool report_text_time_is_settled(const struct time_site_curve *curve,
+                                        const struct time_step *steps, size_t i)
 {
     return i + 1 == curve->count || steps[i + 1].time_ns != steps[i].time_ns;
 }
@@ -273,8 +274,8 @@ static void report_text_time_add_steps(struct site_curves *curves, const struct 
     if (figure_get(curve->threshold_bytes, &threshold))
         curves->items[site].threshold_bytes += threshold;
     for (size_t i = 0; i < curve->count; i++) {
-        curves->steps[(*count)++] =
-            (struct step){curve->points[i].ticks, (int64_t)(curve->points[i].bytes - level), site};
+        curves->steps[(*count)++] = (struct time_step){
+            curve->points[i].ticks, (int64_t)(curve->points[i].bytes - level), site};
         level = curve->points[i].bytes;
     }
 }
@@ -284,7 +285,7 @@ static void report_text_time_find_tops(struct site_curves *curves, size_t step_c
     for (size_t i = 0; i < step_count; i++)
         curves->items[curves->steps[i].site].count++;
     for (size_t i = 0, first = 0; i < curves->count; i++) {
-        struct site_curve *item = &curves->items[i];
+        struct time_site_curve *item = &curves->items[i];
         uint64_t level = 0;
         item->first = first;
         first += item->count;
@@ -303,7 +304,8 @@ static void report_text_time_site_curves_release(struct site_curves *curves)
     free(curves->steps);
 }
 
-static int report_text_time_site_curves_init(struct site_curves *curves, const struct text *text)
+static int report_text_time_site_curves_init(struct site_curves *curves,
+                                             const struct report_text *text)
 {
     const struct profile *profile = text->profile;
     size_t points = 0, steps = 0;
@@ -333,8 +335,9 @@ static int report_text_time_site_curves_init(struct site_curves *curves, const s
 }
 
 /* The highest level in each of `columns` parts of the run; a level holds until the next step. */
-static void report_text_time_sample_curve(const struct site_curve *curve, const struct step *steps,
-                                          uint64_t span_ns, uint64_t *values, size_t columns)
+static void report_text_time_sample_curve(const struct time_site_curve *curve,
+                                          const struct time_step *steps, uint64_t span_ns,
+                                          uint64_t *values, size_t columns)
 {
     uint64_t level = 0;
     size_t at = 0;
@@ -361,8 +364,9 @@ static uint64_t report_text_time_span_of(const struct profile *profile)
     return span ? span : 1;
 }
 
-static void report_text_time_add_curve(struct text *text, const struct site_curve *curve,
-                                       const struct step *steps, uint64_t span, size_t columns)
+static void report_text_time_add_curve(struct report_text *text,
+                                       const struct time_site_curve *curve,
+                                       const struct time_step *steps, uint64_t span, size_t columns)
 {
     uint64_t values[MAX_SPARK];
     report_text_time_sample_curve(curve, steps, span, values, columns);
@@ -376,7 +380,7 @@ static void report_text_time_add_curve(struct text *text, const struct site_curv
 
 /* Says how far from the truth the curves may be, where that is more than every curve of the heap
  * begins with. */
-static void report_text_time_add_bound(struct strbuf *rest, const struct text *text,
+static void report_text_time_add_bound(struct strbuf *rest, const struct report_text *text,
                                        const struct site_curves *curves, const uint32_t *order)
 {
     uint64_t bound = 0;
@@ -387,7 +391,7 @@ static void report_text_time_add_bound(struct strbuf *rest, const struct text *t
         strbuf_addf(rest, ", within %s or 5 %% of the truth", human_bytes(bound).text);
 }
 
-static void report_text_time_add_curves(struct text *text, const struct site_curves *curves,
+static void report_text_time_add_curves(struct report_text *text, const struct site_curves *curves,
                                         const uint32_t *order)
 {
     size_t columns = text->style.columns / 3 > MAX_SPARK ? MAX_SPARK : text->style.columns / 3;
@@ -397,7 +401,7 @@ static void report_text_time_add_curves(struct text *text, const struct site_cur
     report_text_time_add_bound(&rest, text, curves, order);
     report_part_title(text, "Call sites over time", curves->count ? rest.data : NULL);
     for (size_t i = 0; i < curves->count && i < text->options->top; i++) {
-        const struct site_curve *curve = &curves->items[order[i]];
+        const struct time_site_curve *curve = &curves->items[order[i]];
         report_text_time_add_curve(text, curve, &curves->steps[curve->first], span, columns);
     }
     if (!curves->count)
@@ -405,7 +409,7 @@ static void report_text_time_add_curves(struct text *text, const struct site_cur
     strbuf_release(&rest);
 }
 
-int report_section_paths(struct text *text)
+int report_section_paths(struct report_text *text)
 {
     struct site_curves curves;
     if (report_text_time_site_curves_init(&curves, text))

@@ -31,7 +31,7 @@ static const char *report_text_types_source(const struct path_type *type)
     return count < 2 ? name : count == 2 ? "both" : "all";
 }
 
-static void report_text_types_add(struct text *text, const struct merged_metrics *merged,
+static void report_text_types_add(struct report_text *text, const struct merged_metrics *merged,
                                   const char *source, const char *name)
 {
     const struct call_metrics *call = &merged->metrics;
@@ -47,12 +47,12 @@ static void report_text_types_add(struct text *text, const struct merged_metrics
 }
 
 /* The metric that types are sorted by: what was alive at the peak, without --sort. */
-static size_t report_text_types_metric(const struct text *text)
+static size_t report_text_types_metric(const struct report_text *text)
 {
     return text->options->metric == METRIC_CHOICE_ALL ? 0 : (size_t)text->options->metric;
 }
 
-static void report_text_types_say_share(struct text *text, const struct path_types *types)
+static void report_text_types_say_share(struct report_text *text, const struct path_types *types)
 {
     struct strbuf line = STRBUF_INIT;
     size_t metric = metric_choice_that_adds_up(text->options->metric);
@@ -69,7 +69,7 @@ static void report_text_types_say_share(struct text *text, const struct path_typ
     strbuf_release(&line);
 }
 
-static int report_text_types_add_all(struct text *text, const struct path_types *types)
+static int report_text_types_add_all(struct report_text *text, const struct path_types *types)
 {
     uint32_t *order = path_types_order(types, report_text_types_metric(text));
     if (!order)
@@ -97,7 +97,7 @@ enum {
     PADDING_USED = 2 * CELL + 2 * SIZE + HOLES + 2
 };
 
-static void report_text_types_add_padding(struct text *text, const struct path_type *type)
+static void report_text_types_add_padding(struct report_text *text, const struct path_type *type)
 {
     const struct profile_call_type *layout = type->layout;
     struct strbuf holes = STRBUF_INIT;
@@ -121,7 +121,7 @@ static void report_text_types_add_padding(struct text *text, const struct path_t
 }
 
 /* Adds the types with padding at the peak, most first. */
-static int report_text_types_add_paddings(struct text *text, const struct path_types *types)
+static int report_text_types_add_paddings(struct report_text *text, const struct path_types *types)
 {
     struct figure *values = calloc(types->count + 1, sizeof *values);
     size_t count = 0;
@@ -160,7 +160,7 @@ enum {
     LIVE_USED = CELL + LIVE_SHARE + LIVE_BLOCKS + LIVE_TYPE + 4
 };
 
-static void report_text_types_add_live(struct text *text, const struct live_type *type,
+static void report_text_types_add_live(struct report_text *text, const struct live_type *type,
                                        struct figure whole)
 {
     report_part_row(text, live_columns);
@@ -172,7 +172,7 @@ static void report_text_types_add_live(struct text *text, const struct live_type
     report_part_path(text, type->path, LIVE_USED, false);
 }
 
-static void report_text_types_say_live(struct text *text, const struct live_types *types)
+static void report_text_types_say_live(struct report_text *text, const struct live_types *types)
 {
     struct strbuf line = STRBUF_INIT;
     strbuf_addf(&line, "after %s, of %s in %s blocks", human_duration(types->sample->time_ns).text,
@@ -190,7 +190,7 @@ static void report_text_types_say_live(struct text *text, const struct live_type
     strbuf_release(&line);
 }
 
-static void report_text_types_add_alive(struct text *text, const struct live_types *types)
+static void report_text_types_add_alive(struct report_text *text, const struct live_types *types)
 {
     struct figure whole = figure_add(figure_of(types->bytes), types->unknown_bytes);
     size_t shown = types->count < text->options->top ? types->count : text->options->top;
@@ -204,7 +204,7 @@ static void report_text_types_add_alive(struct text *text, const struct live_typ
 
 /* ---- All of it ------------------------------------------------------------------------------- */
 
-static int report_text_types_add_allocated(struct text *text, const struct path_types *types)
+static int report_text_types_add_allocated(struct report_text *text, const struct path_types *types)
 {
     report_part_title(text, "Types", "of what call paths allocate");
     report_text_types_say_share(text, types);
@@ -212,7 +212,7 @@ static int report_text_types_add_allocated(struct text *text, const struct path_
 }
 
 /* If no call path has a type, but blocks themselves have, those are the answer. */
-int report_section_types(struct text *text)
+int report_section_types(struct report_text *text)
 {
     struct path_types types;
     struct live_types alive;

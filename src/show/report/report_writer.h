@@ -8,7 +8,7 @@
 #include "aggregate/call_sites.h"
 #include "report/report.h"
 
-struct writer {
+struct report_writer {
     struct json json;
     const struct profile *profile;
     const struct report_options *options;
@@ -30,40 +30,43 @@ struct member {
                      : false)                                                                      \
     }
 #define MEMBER(type, field) MEMBER_AS(type, #field, field)
-void report_json_members(struct writer *writer, const struct member *members, const void *source);
-void report_json_unsigned_if(struct writer *writer, bool known, const char *name, uint64_t value);
+void report_json_members(struct report_writer *writer, const struct member *members,
+                         const void *source);
+void report_json_unsigned_if(struct report_writer *writer, bool known, const char *name,
+                             uint64_t value);
 /* Writes "node", and the frame that the node's path is listed under. */
-void report_json_path(struct writer *writer, uint32_t node);
+void report_json_path(struct report_writer *writer, uint32_t node);
 /* Writes an object of all metrics, including derived ones. */
-void report_json_metrics(struct writer *writer, const char *name, const struct call_metrics *call);
+void report_json_metrics(struct report_writer *writer, const char *name,
+                         const struct call_metrics *call);
 
 /* report_json_detail.c: peaks, curves, distributions, exchanges, stacks, globals, samples, sources.
  * Each is null where there are no rows. */
-void report_json_detail(struct writer *writer);
-void report_json_peaks(struct writer *writer);
-void report_json_distributions(struct writer *writer);
-void report_json_exchanges(struct writer *writer);
-void report_json_stacks(struct writer *writer);
-void report_json_globals(struct writer *writer);
-void report_json_samples(struct writer *writer);
-void report_json_mappings(struct writer *writer);
+void report_json_detail(struct report_writer *writer);
+void report_json_peaks(struct report_writer *writer);
+void report_json_distributions(struct report_writer *writer);
+void report_json_exchanges(struct report_writer *writer);
+void report_json_stacks(struct report_writer *writer);
+void report_json_globals(struct report_writer *writer);
+void report_json_samples(struct report_writer *writer);
+void report_json_mappings(struct report_writer *writer);
 /* report_json_owners.c */
-void report_json_owners(struct writer *writer);
-void report_json_container(struct writer *writer);
+void report_json_owners(struct report_writer *writer);
+void report_json_container(struct report_writer *writer);
 /* Lag and drag; null where none is known. */
-void report_json_page_uses(struct writer *writer);
+void report_json_page_uses(struct report_writer *writer);
 /* report_json_mapped.c: null where it is not known. 0 or -errno. */
-int report_json_mapped(struct writer *writer);
+int report_json_mapped(struct report_writer *writer);
 /* report_json_regions.c */
-void report_json_regions(struct writer *writer);
-void report_json_marks(struct writer *writer);
+void report_json_regions(struct report_writer *writer);
+void report_json_marks(struct report_writer *writer);
 /* report_json_types.c. 0 or -ENOMEM. */
-int report_json_types(struct writer *writer);
+int report_json_types(struct report_writer *writer);
 /* report_json_fill.c. 0 or -ENOMEM. */
-int report_json_fill(struct writer *writer);
+int report_json_fill(struct report_writer *writer);
 /* report_json_functions.c. 0 or -ENOMEM. */
-int report_json_functions(struct writer *writer);
-int report_json_libraries(struct writer *writer);
-int report_json_tree(struct writer *writer);
+int report_json_functions(struct report_writer *writer);
+int report_json_libraries(struct report_writer *writer);
+int report_json_tree(struct report_writer *writer);
 
 #endif

@@ -74,20 +74,20 @@ void columns_add(struct columns_document *document, const char *name, const void
 
 /* ---- Members of structs -------------------------------------------------------------------- */
 
-struct member {
+struct document_member {
     const char *first;
     size_t stride;
 };
 
 static struct figure columns_figure(const void *rows, size_t row)
 {
-    const struct member *member = rows;
+    const struct document_member *member = rows;
     struct figure value;
     memcpy(&value, member->first + row * member->stride, sizeof value);
     return value;
 }
 
-static uint64_t columns_word(const struct member *member, size_t row)
+static uint64_t columns_word(const struct document_member *member, size_t row)
 {
     uint64_t value;
     memcpy(&value, member->first + row * member->stride, sizeof value);
@@ -101,7 +101,7 @@ static struct figure columns_number_u64(const void *rows, size_t row)
 
 static struct figure columns_number_u32(const void *rows, size_t row)
 {
-    const struct member *member = rows;
+    const struct document_member *member = rows;
     uint32_t value;
     memcpy(&value, member->first + row * member->stride, sizeof value);
     return value == UINT32_MAX ? FIGURE_UNKNOWN : figure_of(value);
@@ -116,29 +116,29 @@ static const char *columns_first(const void *rows, size_t offset)
 void columns_add_figures(struct columns_document *document, const char *name, const void *rows,
                          size_t count, size_t stride, size_t offset)
 {
-    columns_add(document, name, &(struct member){columns_first(rows, offset), stride}, count,
-                columns_figure);
+    columns_add(document, name, &(struct document_member){columns_first(rows, offset), stride},
+                count, columns_figure);
 }
 
 void columns_add_u64(struct columns_document *document, const char *name, const void *rows,
                      size_t count, size_t stride, size_t offset)
 {
-    columns_add(document, name, &(struct member){columns_first(rows, offset), stride}, count,
-                columns_number_u64);
+    columns_add(document, name, &(struct document_member){columns_first(rows, offset), stride},
+                count, columns_number_u64);
 }
 
 void columns_add_u32(struct columns_document *document, const char *name, const void *rows,
                      size_t count, size_t stride, size_t offset)
 {
-    columns_add(document, name, &(struct member){columns_first(rows, offset), stride}, count,
-                columns_number_u32);
+    columns_add(document, name, &(struct document_member){columns_first(rows, offset), stride},
+                count, columns_number_u32);
 }
 
 void columns_add_words(struct columns_document *document, const char *name, const void *rows,
                        size_t count, size_t stride, size_t offset)
 {
     static const struct width word = {"u64", 8, 0};
-    struct member member = {columns_first(rows, offset), stride};
+    struct document_member member = {columns_first(rows, offset), stride};
     char *at = columns_begin(document, name, &word, count, FIGURE_UNKNOWN);
     for (size_t i = 0; i < count; i++) {
         uint64_t bits = htole64(columns_word(&member, i));

@@ -16,12 +16,12 @@
 
 enum { LOOK_MS = 100 }; /* between two checks whether someone still waits */
 
-enum stage { STAGE_IDLE, STAGE_MAKING, STAGE_READY, STAGE_FAILED };
+enum parts_stage { STAGE_IDLE, STAGE_MAKING, STAGE_READY, STAGE_FAILED };
 
 struct part {
     struct part *next;
     struct part_key key;
-    enum stage stage;
+    enum parts_stage stage;
     unsigned references;
     uint64_t asked; /* number of the last request for it */
     struct waiter *waiters;
@@ -213,7 +213,7 @@ enum part_state parts_await(struct parts *parts, struct part *part, struct waite
 
 /* ---- Making them --------------------------------------------------------------------------- */
 
-struct making {
+struct parts_making {
     struct parts *parts;
     struct part *part;
 };
@@ -225,7 +225,7 @@ static uint64_t parts_now_ms(void)
 
 static bool parts_is_wanted(void *context)
 {
-    const struct making *making = context;
+    const struct parts_making *making = context;
     struct parts *parts = making->parts;
     uint64_t now = parts_now_ms();
     if (now - parts->looked_ms < LOOK_MS)
@@ -241,7 +241,7 @@ static bool parts_is_wanted(void *context)
 /* Makes a profile of the window's events, in the file part->path. */
 static int parts_replay(struct parts *parts, struct part *part)
 {
-    struct making making = {parts, part};
+    struct parts_making making = {parts, part};
     struct trace_options recorded;
     trace_options(part->key.of->trace, &recorded);
     struct offline_options options = {

@@ -17,13 +17,13 @@ enum {
     END_S = 2, /* how long the end waits: SQLite checks for interruption only between its steps */
 };
 
-enum stage { STAGE_ASKED, STAGE_WORKED_ON, STAGE_ANSWERED };
+enum questions_stage { STAGE_ASKED, STAGE_WORKED_ON, STAGE_ANSWERED };
 
 struct question {
     struct question *next;
     char *path, *sql;
     struct waiter *waiter; /* NULL: no connection sleeps for it */
-    enum stage stage;
+    enum questions_stage stage;
     bool is_removed; /* while it was worked on */
     int error;
     struct strbuf answer; /* or the sentence */

@@ -317,14 +317,14 @@ size_t served_profile_region_count(struct served_profile *served)
 
 /* ---- Packing all of a finished profile ----------------------------------------------------- */
 
-struct packing {
+struct served_packing {
     struct served_profile_version *version;
     bool failed;
 };
 
 static void served_profile_pack_one(void *context, const char *name)
 {
-    struct packing *packing = context;
+    struct served_packing *packing = context;
     struct served_profile *served = packing->version->served;
     struct served_profile_body body;
     struct strbuf why = STRBUF_INIT;
@@ -345,7 +345,7 @@ static void served_profile_pack_one(void *context, const char *name)
 
 static void *served_profile_pack_all(void *context)
 {
-    struct packing packing = {.version = context};
+    struct served_packing packing = {.version = context};
     struct served_profile_version *version = context;
     resources_list(&version->resources, served_profile_pack_one, &packing);
     if (!packing.failed) {

@@ -77,7 +77,7 @@ static int single_file_write_block(FILE *out, const char *kind, const char *name
     return ferror(out) ? -(errno ? errno : EIO) : 0;
 }
 
-struct writing {
+struct single_file_writing {
     FILE *out;
     const struct resources *resources;
     const char *prefix;       /* of names */
@@ -87,7 +87,7 @@ struct writing {
 
 static void single_file_write_resource(void *context, const char *name)
 {
-    struct writing *writing = context;
+    struct single_file_writing *writing = context;
     struct strbuf plain = STRBUF_INIT, packed = STRBUF_INIT, full = STRBUF_INIT, why = STRBUF_INIT;
     enum resource_type type;
     if (writing->error)
@@ -128,7 +128,7 @@ static const char *single_file_name(const struct resources *resources, size_t fi
     return resources->files.spellings[resources->files.first[file]].name;
 }
 
-static void single_file_write_source(struct writing *writing, size_t file)
+static void single_file_write_source(struct single_file_writing *writing, size_t file)
 {
     char name[32];
     const char *path = single_file_name(writing->resources, file);
@@ -144,7 +144,7 @@ static void single_file_write_source(struct writing *writing, size_t file)
 }
 
 /* Writes the program's own source files: those with a frame that is no library's. */
-static void single_file_write_sources(struct writing *writing)
+static void single_file_write_sources(struct single_file_writing *writing)
 {
     const struct resources *resources = writing->resources;
     const struct profile *profile = resources->profile;
@@ -247,7 +247,8 @@ struct single_file_held {
     unsigned levels;
 };
 
-static void single_file_write_resources(struct writing *writing, const struct html_options *options,
+static void single_file_write_resources(struct single_file_writing *writing,
+                                        const struct html_options *options,
                                         const struct single_file_part *part)
 {
     bool own = part->region || part->level == MEMORY_MAPPED || part->level == MEMORY_ALL;
@@ -272,7 +273,7 @@ static int single_file_write_one(FILE *out, const struct html_options *options,
     error = resources_open(&resources, profile, options->paths);
     if (!error) {
         single_file_add_prefix(&prefix, part);
-        struct writing writing = {out, &resources, prefix.data, options->from_disk, 0};
+        struct single_file_writing writing = {out, &resources, prefix.data, options->from_disk, 0};
         resources.has_regions = !single_file_is_part(part) && single_file_holds_regions(profile);
         resources.levels = single_file_levels(profile);
         *held = (struct single_file_held){resources.has_regions ? profile->region_count : 0,
@@ -395,7 +396,7 @@ static void single_file_add_policy(struct strbuf *out, const struct strbuf *scri
 }
 
 /* The places in the page where something is put. */
-struct page {
+struct single_file_page {
     struct strbuf text, script, style;
     struct strbuf later; /* what draws source text: an asset that runs in the page, as it is */
     const char *html, *charset, *link, *tag; /* html, charset: ends; link, tag: begins */
@@ -414,7 +415,7 @@ static const char *single_file_find_element(const char *page, const char *begin,
     return NULL;
 }
 
-static bool single_file_find_places(struct page *page)
+static bool single_file_find_places(struct single_file_page *page)
 {
     static const char charset[] = "<meta charset=\"utf-8\">", end_tag[] = "</script>";
     const char *text = page->text.data;
@@ -434,7 +435,7 @@ static bool single_file_find_places(struct page *page)
     return true;
 }
 
-static int single_file_load_page(struct page *page, struct strbuf *why)
+static int single_file_load_page(struct single_file_page *page, struct strbuf *why)
 {
     int error = single_file_load_asset(&page->text, page_name);
     if (!error)
@@ -476,7 +477,7 @@ static void single_file_write_search(FILE *out, const char *search)
 }
 
 /* Writes the page up to the place of the data. `kind`: "file" or "viewer", for the script. */
-static void single_file_write_head(FILE *out, const struct page *page, const char *kind,
+static void single_file_write_head(FILE *out, const struct single_file_page *page, const char *kind,
                                    const char *search)
 {
     struct strbuf policy = STRBUF_INIT;
@@ -493,7 +494,7 @@ static void single_file_write_head(FILE *out, const struct page *page, const cha
     strbuf_release(&policy);
 }
 
-static void single_file_write_tail(FILE *out, const struct page *page)
+static void single_file_write_tail(FILE *out, const struct single_file_page *page)
 {
     bool module = single_file_find_element(page->tag, "<script", "type=\"module\"") == page->tag;
     fputs(module ? "<script type=\"module\">" : "<script>", out);
@@ -503,7 +504,7 @@ static void single_file_write_tail(FILE *out, const struct page *page)
 }
 
 /* Writes the assets and what follows, unless there was an `error`; releases the page. */
-static int single_file_end(FILE *out, struct page *page, bool viewer, int error)
+static int single_file_end(FILE *out, struct single_file_page *page, bool viewer, int error)
 {
     if (!error)
         error = single_file_write_assets(out, viewer);
@@ -520,7 +521,7 @@ static int single_file_end(FILE *out, struct page *page, bool viewer, int error)
 
 int html_write(FILE *out, const struct html_options *options, struct strbuf *why)
 {
-    struct page page = {
+    struct single_file_page page = {
         .text = STRBUF_INIT, .script = STRBUF_INIT, .style = STRBUF_INIT, .later = STRBUF_INIT};
     int error = single_file_load_page(&page, why);
     if (!error) {
@@ -534,7 +535,7 @@ int html_write(FILE *out, const struct html_options *options, struct strbuf *why
 
 int html_write_viewer(FILE *out, struct strbuf *why)
 {
-    struct page page = {
+    struct single_file_page page = {
         .text = STRBUF_INIT, .script = STRBUF_INIT, .style = STRBUF_INIT, .later = STRBUF_INIT};
     if (!asset_find(viewer_module)) {
         strbuf_add_string(why,

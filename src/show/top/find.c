@@ -15,7 +15,7 @@
 #include "profile/profile.h"
 #include "top/top.h"
 
-struct finding {
+struct top_finding {
     pid_t pid;
     char *of_pid;          /* a profile of the process, being written */
     char *by_pid;          /* one that the process writes */
@@ -69,7 +69,7 @@ void top_paths_release(struct top_paths *paths)
     *paths = (struct top_paths){0};
 }
 
-static void top_find_consider(struct finding *finding, const char *path, pid_t writer)
+static void top_find_consider(struct top_finding *finding, const char *path, pid_t writer)
 {
     struct profile *profile;
     if (finding->of_pid && !strcmp(finding->of_pid, path))
@@ -106,12 +106,12 @@ static pid_t top_find_parent(const char *name)
 
 /* Who counts as the writer of the files of process `name`: if its parent is the wanted process
  * (`record` of a collector), the parent. */
-static pid_t top_find_writer(const struct finding *finding, const char *name)
+static pid_t top_find_writer(const struct top_finding *finding, const char *name)
 {
     return top_find_parent(name) == finding->pid ? finding->pid : (pid_t)strtol(name, NULL, 10);
 }
 
-static void top_find_search_process(struct finding *finding, const char *name)
+static void top_find_search_process(struct top_finding *finding, const char *name)
 {
     char link[64 + NAME_MAX], path[PATH_MAX];
     snprintf(link, sizeof link, "/proc/%s/fd", name);
@@ -134,7 +134,7 @@ static void top_find_search_process(struct finding *finding, const char *name)
     closedir(files);
 }
 
-static void top_find_say_why_not(const struct finding *finding, struct strbuf *why)
+static void top_find_say_why_not(const struct top_finding *finding, struct strbuf *why)
 {
     int pid = (int)finding->pid;
     if (kill(finding->pid, 0) && errno == ESRCH)
@@ -152,7 +152,7 @@ static void top_find_say_why_not(const struct finding *finding, struct strbuf *w
                                     : "");
 }
 
-static bool top_find_search(struct finding *finding)
+static bool top_find_search(struct top_finding *finding)
 {
     DIR *processes = opendir("/proc");
     if (!processes)
@@ -166,13 +166,13 @@ static bool top_find_search(struct finding *finding)
 
 void top_find_all(struct top_paths *paths)
 {
-    struct finding finding = {.all = paths};
+    struct top_finding finding = {.all = paths};
     top_find_search(&finding);
 }
 
 int top_find(pid_t pid, struct strbuf *path, struct strbuf *why)
 {
-    struct finding finding = {.pid = pid};
+    struct top_finding finding = {.pid = pid};
     if (!top_find_search(&finding)) {
         strbuf_add_string(why, "/proc cannot be read: give the profile's name");
         return -errno;

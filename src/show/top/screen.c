@@ -32,12 +32,12 @@ enum {
     SEARCH_BYTES = 128
 };
 
-enum mode { MODE_LIST, MODE_DETAIL, MODE_HELP };
+enum screen_mode { MODE_LIST, MODE_DETAIL, MODE_HELP };
 
 struct screen {
     const struct top_options *options;
     struct top_model model;
-    enum mode mode, behind; /* behind: what help was called from */
+    enum screen_mode mode, behind; /* behind: what help was called from */
     enum top_sort sort;
     bool ascending, frozen, typing, quit;
     bool one_of_many, leave; /* Esc goes back to all programs */

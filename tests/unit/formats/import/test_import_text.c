@@ -7,16 +7,16 @@
 #include <cmocka.h>
 #include "import/import_text.h"
 
-static struct text text_of(const char *string)
+static struct import_text text_of(const char *string)
 {
-    return (struct text){string, string + strlen(string)};
+    return (struct import_text){string, string + strlen(string)};
 }
 
 static void numbers(void **state)
 {
     uint64_t value;
     (void)state;
-    struct text text = text_of("  18446744073709551615 18446744073709551616");
+    struct import_text text = text_of("  18446744073709551615 18446744073709551616");
     assert_true(text_number(&text, 10, &value));
     assert_true(value == UINT64_MAX);
     assert_false(text_number(&text, 10, &value));
@@ -31,7 +31,7 @@ static void numbers(void **state)
 
 static void lines(void **state)
 {
-    struct text text = text_of("one\r\n\nlast"), line;
+    struct import_text text = text_of("one\r\n\nlast"), line;
     (void)state;
     assert_true(text_line(&text, &line));
     assert_int_equal(line.end - line.at, 3);

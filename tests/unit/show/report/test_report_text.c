@@ -291,7 +291,7 @@ static void a_bar_is_no_longer_than_what_it_stands_for(void **state)
         {990, 1000, "         |"}, {1000, 1001, "         |"}, {900, 1000, "         #"},
     };
     for (size_t i = 0; i < sizeof bars / sizeof *bars; i++) {
-        struct text text = {0};
+        struct report_text text = {0};
         report_part_bar(&text, bars[i].begin, bars[i].end, 1000, 10);
         assert_string_equal(text.out.data, bars[i].bar);
         strbuf_release(&text.out);
