@@ -80,9 +80,9 @@ static void parse(const struct options_command *command, const char *text, size_
 
 static void forget(void)
 {
-    while (file_count) {
-        free(files[--file_count].path);
-        toml_release(&files[file_count].toml);
+    while (defaults_file_count) {
+        free(defaults_files[--defaults_file_count].path);
+        toml_release(&defaults_files[defaults_file_count].toml);
     }
 }
 

@@ -19,14 +19,14 @@ static char *_Atomic arena;
 static _Atomic size_t used;
 static _Atomic unsigned calls;
 
-static char mistake(void)
+static char broken_mistake(void)
 {
     const char *name = getenv("BROKEN_BY");
     return name ? name[0] : '-';
 }
 
 /* One mapping for all threads; who comes second unmaps his own. */
-static char *the_arena(void)
+static char *broken_arena(void)
 {
     char *known = atomic_load(&arena), *none = NULL;
     if (known)
@@ -42,7 +42,7 @@ static char *the_arena(void)
     return made;
 }
 
-static long long thread_cpu_ns(void)
+static long long broken_thread_cpu_ns(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
@@ -50,26 +50,26 @@ static long long thread_cpu_ns(void)
 }
 
 /* tardy: 3 ms of the processor, however many others want it */
-static void spend_time(void)
+static void broken_spend_time(void)
 {
-    long long until = thread_cpu_ns() + 3000000;
-    while (thread_cpu_ns() < until)
+    long long until = broken_thread_cpu_ns() + 3000000;
+    while (broken_thread_cpu_ns() < until)
         ;
 }
 
 void *memalign(size_t alignment, size_t bytes)
 {
-    char *from = the_arena();
+    char *from = broken_arena();
     int wrong = atomic_fetch_add(&calls, 1) % EVERY == EVERY - 1;
     alignment = alignment < 16 ? 16 : alignment;
     if (!from || bytes > arena_bytes / 4) {
         errno = ENOMEM;
         return NULL;
     }
-    if (wrong && mistake() == 't')
-        spend_time();
+    if (wrong && broken_mistake() == 't')
+        broken_spend_time();
     size_t room = (bytes + 15) / 16 * 16 + HEAD + alignment;
-    if (wrong && mistake() == 'o') /* overlap: the next block begins inside this one */
+    if (wrong && broken_mistake() == 'o') /* overlap: the next block begins inside this one */
         room -= bytes / 2 & ~(size_t)15;
     uintptr_t at = (uintptr_t)from + atomic_fetch_add(&used, room) + HEAD;
     at = (at + alignment - 1) / alignment * alignment;
@@ -77,7 +77,8 @@ void *memalign(size_t alignment, size_t bytes)
         errno = ENOMEM;
         return NULL;
     }
-    ((size_t *)at)[-1] = wrong && mistake() == 's' ? bytes / 2 : bytes; /* short: says too little */
+    ((size_t *)at)[-1] =
+        wrong && broken_mistake() == 's' ? bytes / 2 : bytes; /* short: says too little */
     return (void *)at;
 }
 
@@ -99,7 +100,7 @@ void *calloc(size_t count, size_t bytes)
         return NULL;
     }
     char *block = malloc(count * bytes);
-    if (block && mistake() == 'd')
+    if (block && broken_mistake() == 'd')
         memset(block, 0xDD, count * bytes);
     return block;
 }
@@ -110,7 +111,7 @@ void *realloc(void *block, size_t bytes)
     size_t old = malloc_usable_size(block), kept = old < bytes ? old : bytes;
     void *moved = malloc(bytes);
     if (moved && block)
-        memcpy(moved, block, mistake() == 'l' && kept > 64 ? kept - 16 : kept);
+        memcpy(moved, block, broken_mistake() == 'l' && kept > 64 ? kept - 16 : kept);
     return moved;
 }
 

@@ -60,7 +60,7 @@ static bool inside;
 static struct figures of_malloc, of_free;
 static char out_path[4096];
 
-static void begin(unsigned cpu, void *unused)
+static void count_begin(unsigned cpu, void *unused)
 {
     (void)cpu;
     (void)unused;
@@ -71,7 +71,7 @@ static void begin(unsigned cpu, void *unused)
 
 /* The mark itself was counted on the way in, and not on the way out: both are counted before they
  * are executed, so the difference holds the closing mark. */
-static void end(unsigned cpu, void *figures_of)
+static void count_end(unsigned cpu, void *figures_of)
 {
     struct figures *figures = figures_of;
     uint64_t count = executed - begun_at - 1, power = 0, called = syscalls - syscalls_begun;
@@ -93,7 +93,7 @@ static void end(unsigned cpu, void *figures_of)
 }
 
 /* The number in "nopl NUMBER(%rax)", 0 if it is another instruction. */
-static uint32_t mark_of(const struct qemu_plugin_insn *insn)
+static uint32_t count_mark_of(const struct qemu_plugin_insn *insn)
 {
     static const unsigned char nopl[] = {0x0f, 0x1f, 0x80};
     uint32_t mark;
@@ -104,32 +104,33 @@ static uint32_t mark_of(const struct qemu_plugin_insn *insn)
     return memcmp(code, nopl, sizeof nopl) == 0 ? mark : 0;
 }
 
-static void translate(qemu_plugin_id_t id, struct qemu_plugin_tb *block)
+static void count_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *block)
 {
     (void)id;
     for (size_t i = 0; i < qemu_plugin_tb_n_insns(block); i++) {
         struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(block, i);
-        uint32_t mark = mark_of(insn);
+        uint32_t mark = count_mark_of(insn);
         qemu_plugin_register_vcpu_insn_exec_inline(insn, ADD, &executed, 1);
         if (mark == MARK_BEGIN)
-            qemu_plugin_register_vcpu_insn_exec_cb(insn, begin, CALLBACK_NO_REGISTERS, NULL);
+            qemu_plugin_register_vcpu_insn_exec_cb(insn, count_begin, CALLBACK_NO_REGISTERS, NULL);
         else if (mark == MARK_END)
-            qemu_plugin_register_vcpu_insn_exec_cb(insn, end, CALLBACK_NO_REGISTERS, &of_malloc);
+            qemu_plugin_register_vcpu_insn_exec_cb(insn, count_end, CALLBACK_NO_REGISTERS,
+                                                   &of_malloc);
         else if (mark == MARK_END_FREE)
-            qemu_plugin_register_vcpu_insn_exec_cb(insn, end, CALLBACK_NO_REGISTERS, &of_free);
+            qemu_plugin_register_vcpu_insn_exec_cb(insn, count_end, CALLBACK_NO_REGISTERS, &of_free);
     }
 }
 
-static void note_syscall(qemu_plugin_id_t id, unsigned cpu, int64_t number, uint64_t a1,
-                         uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5, uint64_t a6,
-                         uint64_t a7, uint64_t a8)
+static void count_note_syscall(qemu_plugin_id_t id, unsigned cpu, int64_t number, uint64_t a1,
+                               uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5, uint64_t a6,
+                               uint64_t a7, uint64_t a8)
 {
     (void)id, (void)cpu, (void)number;
     (void)a1, (void)a2, (void)a3, (void)a4, (void)a5, (void)a6, (void)a7, (void)a8;
     syscalls++;
 }
 
-static void write_figures(FILE *file, const char *name, const struct figures *figures)
+static void count_write_figures(FILE *file, const char *name, const struct figures *figures)
 {
     fprintf(file,
             "\"%s\": {\"calls\": %llu, \"sum\": %llu, \"max\": %llu, \"max_call\": %llu, "
@@ -145,7 +146,7 @@ static void write_figures(FILE *file, const char *name, const struct figures *fi
     fprintf(file, "]}");
 }
 
-static void finish(qemu_plugin_id_t id, void *unused)
+static void count_finish(qemu_plugin_id_t id, void *unused)
 {
     (void)id;
     (void)unused;
@@ -155,9 +156,9 @@ static void finish(qemu_plugin_id_t id, void *unused)
         return;
     }
     fprintf(file, "{");
-    write_figures(file, "malloc", &of_malloc);
+    count_write_figures(file, "malloc", &of_malloc);
     fprintf(file, ", ");
-    write_figures(file, "free", &of_free);
+    count_write_figures(file, "free", &of_free);
     fprintf(file, "}\n");
     fclose(file);
 }
@@ -174,8 +175,8 @@ int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_info_t *info, int
                 "count_plugin: say where its figures go: -plugin count_plugin.so,out=FILE\n");
         return -1;
     }
-    qemu_plugin_register_vcpu_tb_trans_cb(id, translate);
-    qemu_plugin_register_vcpu_syscall_cb(id, note_syscall);
-    qemu_plugin_register_atexit_cb(id, finish, NULL);
+    qemu_plugin_register_vcpu_tb_trans_cb(id, count_translate);
+    qemu_plugin_register_vcpu_syscall_cb(id, count_note_syscall);
+    qemu_plugin_register_atexit_cb(id, count_finish, NULL);
     return 0;
 }

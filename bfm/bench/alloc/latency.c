@@ -25,14 +25,14 @@ static __thread struct {
     uint64_t call_ended; /* ticks; 0: no call yet */
 } seen;
 
-static uint64_t thread_cpu_ns(void)
+static uint64_t latency_thread_cpu_ns(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-static uint64_t monotonic_ns(void)
+static uint64_t latency_monotonic_ns(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
@@ -42,10 +42,10 @@ static uint64_t monotonic_ns(void)
 /* Ticks in which this thread had no processor since the last look, if it was made to wait and did
  * not wait of itself as well: the two cannot be told apart, and a wait of the allocator's must not
  * be lost. */
-static uint64_t stolen_ticks(void)
+static uint64_t latency_stolen_ticks(void)
 {
     struct rusage usage;
-    uint64_t cpu_ns = thread_cpu_ns(), now = ticks_now();
+    uint64_t cpu_ns = latency_thread_cpu_ns(), now = ticks_now();
     getrusage(RUSAGE_THREAD, &usage);
     uint64_t ran = (uint64_t)((double)(cpu_ns - seen.cpu_ns) / ns_per_tick);
     uint64_t passed = now - seen.ticks;
@@ -60,9 +60,9 @@ static uint64_t stolen_ticks(void)
 
 void latency_prepare(void)
 {
-    uint64_t begin_ns = monotonic_ns(), begin = ticks_now(), end_ns, best = UINT64_MAX;
+    uint64_t begin_ns = latency_monotonic_ns(), begin = ticks_now(), end_ns, best = UINT64_MAX;
     do {
-        end_ns = monotonic_ns();
+        end_ns = latency_monotonic_ns();
     } while (end_ns - begin_ns < 20000000);
     ns_per_tick = (double)(end_ns - begin_ns) / (double)(ticks_now() - begin);
     long_ticks = (uint64_t)((double)long_ns / ns_per_tick);
@@ -71,20 +71,20 @@ void latency_prepare(void)
         best = second - first < best ? second - first : best;
     }
     ticks_overhead = best;
-    stolen_ticks();
+    latency_stolen_ticks();
 }
 
 uint64_t latency_begin(void)
 {
     uint64_t now = ticks_now();
     if (now - seen.call_ended > long_ticks) {
-        stolen_ticks();
+        latency_stolen_ticks();
         now = ticks_now();
     }
     return now;
 }
 
-static unsigned bucket_of(uint64_t ticks)
+static unsigned latency_bucket_of(uint64_t ticks)
 {
     if (ticks < 1u << SUB_BITS)
         return (unsigned)ticks;
@@ -94,7 +94,7 @@ static unsigned bucket_of(uint64_t ticks)
 }
 
 /* The largest number of ticks that falls into a bucket. */
-static uint64_t bucket_end(unsigned bucket)
+static uint64_t latency_bucket_end(unsigned bucket)
 {
     unsigned power = bucket >> SUB_BITS;
     uint64_t sub = bucket & ((1u << SUB_BITS) - 1);
@@ -106,7 +106,7 @@ void latency_end(enum latency_call call, uint64_t begin)
     uint64_t end = ticks_now(), ticks = end - begin;
     ticks = ticks > ticks_overhead ? ticks - ticks_overhead : 0;
     if (ticks > long_ticks) {
-        uint64_t stolen = stolen_ticks();
+        uint64_t stolen = latency_stolen_ticks();
         corrected[call] += stolen > 0;
         ticks = ticks > stolen ? ticks - stolen : 0;
     }
@@ -115,24 +115,24 @@ void latency_end(enum latency_call call, uint64_t begin)
         max_call[call] = calls[call];
     }
     calls[call]++;
-    histogram[call][bucket_of(ticks)]++;
+    histogram[call][latency_bucket_of(ticks)]++;
     seen.call_ended = ticks_now();
 }
 
-static uint64_t ns_of(uint64_t ticks)
+static uint64_t latency_ns_of(uint64_t ticks)
 {
     return (uint64_t)((double)ticks * ns_per_tick + 0.5);
 }
 
 /* The time that all but one in `one_in` calls stayed within. */
-static uint64_t quantile_ns(enum latency_call call, uint64_t one_in)
+static uint64_t latency_quantile_ns(enum latency_call call, uint64_t one_in)
 {
     uint64_t above = calls[call] / one_in, passed = 0;
     for (unsigned bucket = BUCKETS; bucket-- > 0;) {
         passed += histogram[call][bucket];
         if (passed > above) {
-            uint64_t end = bucket_end(bucket);
-            return ns_of(end < max_ticks[call] ? end : max_ticks[call]);
+            uint64_t end = latency_bucket_end(bucket);
+            return latency_ns_of(end < max_ticks[call] ? end : max_ticks[call]);
         }
     }
     return 0;
@@ -142,11 +142,11 @@ void latency_figures(enum latency_call call, struct latency_figures *figures)
 {
     *figures = (struct latency_figures){
         .calls = calls[call],
-        .max_ns = ns_of(max_ticks[call]),
+        .max_ns = latency_ns_of(max_ticks[call]),
         .max_call = max_call[call],
-        .p50_ns = quantile_ns(call, 2),
-        .p99_ns = quantile_ns(call, 100),
-        .p9999_ns = quantile_ns(call, 10000),
+        .p50_ns = latency_quantile_ns(call, 2),
+        .p99_ns = latency_quantile_ns(call, 100),
+        .p9999_ns = latency_quantile_ns(call, 10000),
         .corrected = corrected[call],
     };
 }

@@ -42,9 +42,9 @@ enum { MODES = sizeof mode_names / sizeof *mode_names };
 static char line[8192];
 static size_t line_length;
 
-static void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static void bench_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-static void say(const char *format, ...)
+static void bench_say(const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
@@ -55,19 +55,19 @@ static void say(const char *format, ...)
     line_length += (size_t)length;
 }
 
-static void say_out(void)
+static void bench_say_out(void)
 {
     if (write(STDOUT_FILENO, line, line_length) != (ssize_t)line_length)
         memory_die("the results cannot be written: %s", strerror(errno));
     line_length = 0;
 }
 
-static void say_number(const char *key, uint64_t number)
+static void bench_say_number(const char *key, uint64_t number)
 {
     if (number == MEMORY_UNKNOWN)
-        say(", \"%s\": null", key);
+        bench_say(", \"%s\": null", key);
     else
-        say(", \"%s\": %llu", key, (unsigned long long)number);
+        bench_say(", \"%s\": %llu", key, (unsigned long long)number);
 }
 
 /* --- measuring -------------------------------------------------------------------------------- */
@@ -77,7 +77,7 @@ struct measured {
     struct memory_status before, after;
 };
 
-static void measure_begin(struct measured *measured)
+static void bench_measure_begin(struct measured *measured)
 {
     memory_reset_peak();
     memory_status(&measured->before);
@@ -87,7 +87,7 @@ static void measure_begin(struct measured *measured)
     measured->cpu_ns = memory_cpu_ns();
 }
 
-static void measure_end(struct measured *measured)
+static void bench_measure_end(struct measured *measured)
 {
     measured->cpu_ns = memory_cpu_ns() - measured->cpu_ns;
     measured->user_ns = memory_user_ns() - measured->user_ns;
@@ -96,55 +96,55 @@ static void measure_end(struct measured *measured)
 }
 
 /* Whose malloc this is, so that who runs us can see that its wish was granted. */
-static void say_allocator(void)
+static void bench_say_allocator(void)
 {
     Dl_info info;
     const char *path = dladdr((void *)(uintptr_t)malloc, &info) ? info.dli_fname : "";
-    say(", \"allocator\": \"");
+    bench_say(", \"allocator\": \"");
     for (; *path; path++)
-        say(*path == '"' || *path == '\\' || (unsigned char)*path < ' ' ? "?" : "%c", *path);
-    say("\"");
+        bench_say(*path == '"' || *path == '\\' || (unsigned char)*path < ' ' ? "?" : "%c", *path);
+    bench_say("\"");
 }
 
-static uint64_t less(uint64_t bytes, uint64_t own)
+static uint64_t bench_less(uint64_t bytes, uint64_t own)
 {
     return bytes == MEMORY_UNKNOWN ? MEMORY_UNKNOWN : bytes - own;
 }
 
 /* Sizes are those of the process less the harness's slots. */
-static void say_measured(const struct measured *measured)
+static void bench_say_measured(const struct measured *measured)
 {
     uint64_t own = measured->harness_bytes;
-    say_allocator();
-    say_number("cpu_ns", measured->cpu_ns);
-    say_number("user_ns", measured->user_ns);
-    say_number("wall_ns", measured->wall_ns);
-    say_number("harness_bytes", own);
-    say_number("rss_before_bytes", less(measured->before.rss_bytes, own));
-    say_number("rss_peak_bytes", less(measured->after.rss_peak_bytes, own));
-    say_number("rss_released_bytes", less(measured->after.rss_bytes, own));
-    say_number("vm_peak_bytes", less(measured->after.vm_peak_bytes, own));
+    bench_say_allocator();
+    bench_say_number("cpu_ns", measured->cpu_ns);
+    bench_say_number("user_ns", measured->user_ns);
+    bench_say_number("wall_ns", measured->wall_ns);
+    bench_say_number("harness_bytes", own);
+    bench_say_number("rss_before_bytes", bench_less(measured->before.rss_bytes, own));
+    bench_say_number("rss_peak_bytes", bench_less(measured->after.rss_peak_bytes, own));
+    bench_say_number("rss_released_bytes", bench_less(measured->after.rss_bytes, own));
+    bench_say_number("vm_peak_bytes", bench_less(measured->after.vm_peak_bytes, own));
 }
 
-static void say_latency(void)
+static void bench_say_latency(void)
 {
     static const char *const names[] = {[LATENCY_MALLOC] = "malloc", [LATENCY_FREE] = "free"};
     for (unsigned call = 0; call < LATENCY_CALLS; call++) {
         struct latency_figures figures;
         latency_figures(call, &figures);
-        say(", \"%s\": {\"calls\": %llu", names[call], (unsigned long long)figures.calls);
-        say_number("max_ns", figures.max_ns);
-        say_number("max_call", figures.max_call);
-        say_number("p50_ns", figures.p50_ns);
-        say_number("p99_ns", figures.p99_ns);
-        say_number("p9999_ns", figures.p9999_ns);
-        say_number("corrected", figures.corrected);
-        say("}");
+        bench_say(", \"%s\": {\"calls\": %llu", names[call], (unsigned long long)figures.calls);
+        bench_say_number("max_ns", figures.max_ns);
+        bench_say_number("max_call", figures.max_call);
+        bench_say_number("p50_ns", figures.p50_ns);
+        bench_say_number("p99_ns", figures.p99_ns);
+        bench_say_number("p9999_ns", figures.p9999_ns);
+        bench_say_number("corrected", figures.corrected);
+        bench_say("}");
     }
 }
 
 /* What the first touch of so much memory costs without any allocator, and giving it back. */
-static uint64_t touch_cpu_ns(uint64_t bytes)
+static uint64_t bench_touch_cpu_ns(uint64_t bytes)
 {
     uint64_t begin_ns = memory_cpu_ns();
     char *memory =
@@ -172,7 +172,7 @@ void block_at_peak(void)
 }
 
 /* What was not asked for of blocks is known here: all that was is written. */
-static void say_account(uint64_t asked)
+static void bench_say_account(uint64_t asked)
 {
     const struct {
         const char *name;
@@ -196,12 +196,12 @@ static void say_account(uint64_t asked)
         {"heaps", account.heaps},
     };
     for (size_t i = 0; i < sizeof causes / sizeof *causes; i++)
-        say_number(causes[i].name, causes[i].bytes);
+        bench_say_number(causes[i].name, causes[i].bytes);
 }
 
 /* --- patterns --------------------------------------------------------------------------------- */
 
-static const struct pattern *find(const char *name)
+static const struct pattern *bench_find(const char *name)
 {
     for (unsigned i = 0; i < pattern_count; i++) {
         if (strcmp(patterns[i].name, name) == 0)
@@ -214,7 +214,7 @@ static const struct pattern *find(const char *name)
     return NULL;
 }
 
-static uint64_t blocks_of(const struct pattern *pattern, const struct options *options)
+static uint64_t bench_blocks_of(const struct pattern *pattern, const struct options *options)
 {
     /* streams are against time, not memory */
     uint64_t part = pattern->small ? 8 : pattern->number ? 1 : 4, bytes = options->bytes / part;
@@ -223,10 +223,10 @@ static uint64_t blocks_of(const struct pattern *pattern, const struct options *o
                            : pattern->blocks_for(pattern, bytes);
 }
 
-static void run_pattern(const struct pattern *pattern, enum block_mode mode,
-                        const struct options *options)
+static void bench_run_pattern(const struct pattern *pattern, enum block_mode mode,
+                              const struct options *options)
 {
-    uint64_t blocks = blocks_of(pattern, options);
+    uint64_t blocks = bench_blocks_of(pattern, options);
     size_t slots_bytes = (blocks + EXTRA_SLOTS) * sizeof(struct slot);
     struct slot *slots = memory_map(slots_bytes);
     struct measured measured;
@@ -241,33 +241,33 @@ static void run_pattern(const struct pattern *pattern, enum block_mode mode,
         latency_prepare();
     block_mode = mode;
     block_peak_take = asked.peak_take;
-    measure_begin(&measured);
+    bench_measure_begin(&measured);
     if (mode != BLOCK_DRY)
         pattern->run(pattern, slots, blocks);
-    measure_end(&measured);
-    say("{\"pattern\": \"%s\", \"number\": %u, \"mode\": \"%s\", \"blocks\": %llu", pattern->name,
-        pattern->number, mode_names[mode], (unsigned long long)blocks);
-    say_number("pairs", asked.takes);
-    say_number("payload_peak_bytes", asked.peak_bytes);
-    say_measured(&measured);
+    bench_measure_end(&measured);
+    bench_say("{\"pattern\": \"%s\", \"number\": %u, \"mode\": \"%s\", \"blocks\": %llu",
+              pattern->name, pattern->number, mode_names[mode], (unsigned long long)blocks);
+    bench_say_number("pairs", asked.takes);
+    bench_say_number("payload_peak_bytes", asked.peak_bytes);
+    bench_say_measured(&measured);
     if (mode == BLOCK_PLAIN)
-        say_number("touch_cpu_ns", touch_cpu_ns(asked.touched_peak));
+        bench_say_number("touch_cpu_ns", bench_touch_cpu_ns(asked.touched_peak));
     if (mode == BLOCK_LATENCY)
-        say_latency();
+        bench_say_latency();
     if (mode == BLOCK_ACCOUNT)
-        say_account(asked.touched_peak);
+        bench_say_account(asked.touched_peak);
     if (mode == BLOCK_CHECK) {
-        say_number("misaligned", block_totals.misaligned);
-        say_number("misaligned_tiny", block_totals.misaligned_tiny);
+        bench_say_number("misaligned", block_totals.misaligned);
+        bench_say_number("misaligned_tiny", block_totals.misaligned_tiny);
     }
-    say("}\n");
-    say_out();
+    bench_say("}\n");
+    bench_say_out();
     memory_unmap(slots, slots_bytes);
 }
 
 /* --- threads ---------------------------------------------------------------------------------- */
 
-static void check_netbuild(const struct options *options)
+static void bench_check_netbuild(const struct options *options)
 {
     struct netbuild_result scanned, compared;
     uint64_t shapes = options->shapes < 3000 ? options->shapes : 3000;
@@ -282,7 +282,7 @@ static void check_netbuild(const struct options *options)
                    (unsigned long long)compared.overlaps);
 }
 
-static int run_netbuild(const struct options *options)
+static int bench_run_netbuild(const struct options *options)
 {
     struct netbuild_result result;
     struct measured measured;
@@ -291,42 +291,42 @@ static int run_netbuild(const struct options *options)
         tasks > 100000)
         return 0;
     if (strcmp(options->mode, "check") == 0)
-        check_netbuild(options);
-    measure_begin(&measured);
+        bench_check_netbuild(options);
+    bench_measure_begin(&measured);
     threads_netbuild(tasks, threads, options->shapes, &result);
-    measure_end(&measured);
-    say("{\"pattern\": \"netbuild:%u/%u\", \"mode\": \"%s\", \"tasks\": %u, \"threads\": %u", tasks,
-        threads, options->mode, tasks, threads);
-    say_number("shapes", options->shapes);
-    say_number("nets", result.nets);
-    say(", \"checksum\": \"%016llx\"", (unsigned long long)result.checksum);
-    say_number("pairs", result.allocations);
-    say_measured(&measured);
-    say("}\n");
-    say_out();
+    bench_measure_end(&measured);
+    bench_say("{\"pattern\": \"netbuild:%u/%u\", \"mode\": \"%s\", \"tasks\": %u, \"threads\": %u",
+              tasks, threads, options->mode, tasks, threads);
+    bench_say_number("shapes", options->shapes);
+    bench_say_number("nets", result.nets);
+    bench_say(", \"checksum\": \"%016llx\"", (unsigned long long)result.checksum);
+    bench_say_number("pairs", result.allocations);
+    bench_say_measured(&measured);
+    bench_say("}\n");
+    bench_say_out();
     return 1;
 }
 
-static int run_worst(const struct options *options)
+static int bench_run_worst(const struct options *options)
 {
     struct measured measured;
     unsigned threads;
     if (sscanf(options->name, "worst:%u", &threads) != 1 || !threads || threads > 4096)
         return 0;
     uint64_t blocks = options->blocks ? options->blocks : options->bytes / 64;
-    measure_begin(&measured);
+    bench_measure_begin(&measured);
     uint64_t pairs = threads_worst(threads, blocks, WORST_ROUNDS);
-    measure_end(&measured);
-    say("{\"pattern\": \"worst:%u\", \"mode\": \"%s\", \"threads\": %u", threads, options->mode,
-        threads);
-    say_number("pairs", pairs);
-    say_measured(&measured);
-    say("}\n");
-    say_out();
+    bench_measure_end(&measured);
+    bench_say("{\"pattern\": \"worst:%u\", \"mode\": \"%s\", \"threads\": %u", threads,
+              options->mode, threads);
+    bench_say_number("pairs", pairs);
+    bench_say_measured(&measured);
+    bench_say("}\n");
+    bench_say_out();
     return 1;
 }
 
-static int run_stress(const struct options *options)
+static int bench_run_stress(const struct options *options)
 {
     struct stress_result result;
     unsigned threads;
@@ -337,20 +337,20 @@ static int run_stress(const struct options *options)
         memory_die("no random seed could be had; say --seed=N");
     seed = seed % ((uint64_t)1 << 40) + !seed;
     stress_run(threads, options->blocks ? options->blocks : 100000, seed, &result);
-    say("{\"pattern\": \"stress:%u\", \"mode\": \"check\"", threads);
-    say_number("seed", seed);
-    say_number("pairs", result.calls);
-    say_number("passed", result.passed);
-    say_number("threads", result.threads);
-    say_number("forks", result.forks);
-    say_allocator();
+    bench_say("{\"pattern\": \"stress:%u\", \"mode\": \"check\"", threads);
+    bench_say_number("seed", seed);
+    bench_say_number("pairs", result.calls);
+    bench_say_number("passed", result.passed);
+    bench_say_number("threads", result.threads);
+    bench_say_number("forks", result.forks);
+    bench_say_allocator();
     for (unsigned kind = 0; kind < STRESS_DEVIATIONS; kind++) {
-        say(", \"deviations_%s\": %llu", stress_deviation_names[kind],
-            (unsigned long long)result.deviations[kind]);
+        bench_say(", \"deviations_%s\": %llu", stress_deviation_names[kind],
+                  (unsigned long long)result.deviations[kind]);
         deviations += result.deviations[kind];
     }
-    say("}\n");
-    say_out();
+    bench_say("}\n");
+    bench_say_out();
     if (options->strict && deviations)
         memory_die("%llu deviations from what glibc does; see above",
                    (unsigned long long)deviations);
@@ -359,18 +359,19 @@ static int run_stress(const struct options *options)
 
 /* --- the command line ------------------------------------------------------------------------- */
 
-static void list(void)
+static void bench_list(void)
 {
     for (unsigned i = 0; i < pattern_count; i++)
-        say("pattern %s %u %d\n", patterns[i].name, patterns[i].number, patterns[i].headline);
+        bench_say("pattern %s %u %d\n", patterns[i].name, patterns[i].number, patterns[i].headline);
     for (unsigned i = 0; i < stream_count; i++)
-        say("stream %s 0 %d\n", streams[i].name, streams[i].headline);
-    say_out();
+        bench_say("stream %s 0 %d\n", streams[i].name, streams[i].headline);
+    bench_say_out();
 }
 
-static void usage(void)
+static void bench_usage(void)
 {
-    say("usage: bench_alloc NAME [--mode=time|plain|dry|check|latency|count|account] [--bytes=N] "
+    bench_say(
+        "usage: bench_alloc NAME [--mode=time|plain|dry|check|latency|count|account] [--bytes=N] "
         "[--blocks=N]\n"
         "                        [--shapes=N] [--seed=N]\n"
         "       bench_alloc stress:THREADS [--blocks=CALLS] [--seed=N] [--strict]\n"
@@ -378,10 +379,10 @@ static void usage(void)
         "NAME is a pattern or stream of the list, netbuild:TASKS/THREADS or worst:THREADS.\n"
         "stress looks for mistakes; --strict: what glibc does otherwise is one too.\n"
         "LD_PRELOAD says which allocator is measured. bfm/doc/BFM-bench.md has the rest.\n");
-    say_out();
+    bench_say_out();
 }
 
-static uint64_t number_of(const char *option, const char *text)
+static uint64_t bench_number_of(const char *option, const char *text)
 {
     char *end;
     errno = 0;
@@ -391,7 +392,7 @@ static uint64_t number_of(const char *option, const char *text)
     return number;
 }
 
-static void parse(struct options *options, int count, char **arguments)
+static void bench_parse(struct options *options, int count, char **arguments)
 {
     static const char *const keys[] = {"--bytes=", "--blocks=", "--shapes=", "--seed="};
     uint64_t *numbers[] = {&options->bytes, &options->blocks, &options->shapes, &options->seed};
@@ -401,7 +402,7 @@ static void parse(struct options *options, int count, char **arguments)
         while (key < 4 && strncmp(argument, keys[key], strlen(keys[key])) != 0)
             key++;
         if (key < 4)
-            *numbers[key] = number_of(keys[key], argument + strlen(keys[key]));
+            *numbers[key] = bench_number_of(keys[key], argument + strlen(keys[key]));
         else if (strncmp(argument, "--mode=", 7) == 0)
             options->mode = argument + 7;
         else if (strcmp(argument, "--strict") == 0)
@@ -413,7 +414,7 @@ static void parse(struct options *options, int count, char **arguments)
     }
 }
 
-static enum block_mode mode_of(const char *name)
+static enum block_mode bench_mode_of(const char *name)
 {
     for (unsigned mode = 0; mode < MODES; mode++) {
         if (strcmp(mode_names[mode], name) == 0)
@@ -426,24 +427,25 @@ int main(int count, char **arguments)
 {
     struct options options = {.mode = "time", .bytes = 256 << 20, .shapes = 200000};
     if (count == 2 && strcmp(arguments[1], "--list") == 0) {
-        list();
+        bench_list();
         return 0;
     }
     if (count < 2 || strcmp(arguments[1], "--help") == 0) {
-        usage();
+        bench_usage();
         return count < 2 ? 125 : 0;
     }
-    parse(&options, count, arguments);
+    bench_parse(&options, count, arguments);
     free(malloc(1)); /* an allocator's own start is not part of any pattern */
     if (options.seed)
         block_seed = options.seed;
     if (!options.name)
         memory_die("which pattern? `bench_alloc --list` lists them");
-    enum block_mode mode = mode_of(options.mode);
-    const struct pattern *pattern = find(options.name);
+    enum block_mode mode = bench_mode_of(options.mode);
+    const struct pattern *pattern = bench_find(options.name);
     if (pattern)
-        run_pattern(pattern, mode, &options);
-    else if (!run_netbuild(&options) && !run_worst(&options) && !run_stress(&options))
+        bench_run_pattern(pattern, mode, &options);
+    else if (!bench_run_netbuild(&options) && !bench_run_worst(&options) &&
+             !bench_run_stress(&options))
         memory_die("there is no pattern '%s'; `bench_alloc --list` lists them", options.name);
     return 0;
 }

@@ -30,14 +30,14 @@ void memory_die(const char *format, ...)
     _exit(125);
 }
 
-static size_t whole_pages(size_t bytes)
+static size_t memory_whole_pages(size_t bytes)
 {
     return (bytes + 4095) / 4096 * 4096;
 }
 
 void *memory_map(size_t bytes)
 {
-    bytes = whole_pages(bytes ? bytes : 1);
+    bytes = memory_whole_pages(bytes ? bytes : 1);
     void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
     if (memory == MAP_FAILED)
@@ -49,7 +49,7 @@ void *memory_map(size_t bytes)
 
 void memory_unmap(void *memory, size_t bytes)
 {
-    bytes = whole_pages(bytes ? bytes : 1);
+    bytes = memory_whole_pages(bytes ? bytes : 1);
     munmap(memory, bytes);
     atomic_fetch_sub(&mapped_bytes, bytes);
 }
@@ -60,13 +60,13 @@ uint64_t memory_mapped_bytes(void)
 }
 
 /* The value of "KEY:   123 kB" in bytes. */
-static uint64_t kib_after(const char *text, const char *key)
+static uint64_t memory_kib_after(const char *text, const char *key)
 {
     const char *at = strstr(text, key);
     return at ? strtoull(at + strlen(key), NULL, 10) << 10 : MEMORY_UNKNOWN;
 }
 
-static void read_text(const char *path, char *text, size_t size)
+static void memory_read_text(const char *path, char *text, size_t size)
 {
     int descriptor = open(path, O_RDONLY | O_CLOEXEC);
     ssize_t length = descriptor < 0 ? 0 : read(descriptor, text, size - 1);
@@ -78,14 +78,14 @@ static void read_text(const char *path, char *text, size_t size)
 void memory_status(struct memory_status *status)
 {
     char text[4096];
-    read_text("/proc/self/status", text, sizeof text);
-    status->rss_peak_bytes = kib_after(text, "\nVmHWM:");
-    status->vm_bytes = kib_after(text, "\nVmSize:");
-    status->vm_peak_bytes = kib_after(text, "\nVmPeak:");
-    status->file_bytes = kib_after(text, "\nRssFile:");
+    memory_read_text("/proc/self/status", text, sizeof text);
+    status->rss_peak_bytes = memory_kib_after(text, "\nVmHWM:");
+    status->vm_bytes = memory_kib_after(text, "\nVmSize:");
+    status->vm_peak_bytes = memory_kib_after(text, "\nVmPeak:");
+    status->file_bytes = memory_kib_after(text, "\nRssFile:");
     /* The counters of status lag behind by up to 64 pages a processor; the roll-up counts. */
-    read_text("/proc/self/smaps_rollup", text, sizeof text);
-    status->rss_bytes = kib_after(text, "\nRss:");
+    memory_read_text("/proc/self/smaps_rollup", text, sizeof text);
+    status->rss_bytes = memory_kib_after(text, "\nRss:");
     if (status->rss_bytes != MEMORY_UNKNOWN && status->rss_peak_bytes != MEMORY_UNKNOWN &&
         status->rss_peak_bytes < status->rss_bytes)
         status->rss_peak_bytes = status->rss_bytes;
@@ -100,7 +100,7 @@ void memory_reset_peak(void)
     close(descriptor);
 }
 
-static uint64_t clock_ns(clockid_t clock)
+static uint64_t memory_clock_ns(clockid_t clock)
 {
     struct timespec now;
     clock_gettime(clock, &now);
@@ -109,7 +109,7 @@ static uint64_t clock_ns(clockid_t clock)
 
 uint64_t memory_cpu_ns(void)
 {
-    return clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+    return memory_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 }
 
 uint64_t memory_user_ns(void)
@@ -121,5 +121,5 @@ uint64_t memory_user_ns(void)
 
 uint64_t memory_wall_ns(void)
 {
-    return clock_ns(CLOCK_MONOTONIC);
+    return memory_clock_ns(CLOCK_MONOTONIC);
 }

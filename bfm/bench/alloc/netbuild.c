@@ -93,7 +93,7 @@ struct task {
     struct net *nets;
 };
 
-static void *need(struct task *task, size_t bytes)
+static void *netbuild_need(struct task *task, size_t bytes)
 {
     void *block = malloc(bytes);
     if (!block)
@@ -105,7 +105,7 @@ static void *need(struct task *task, size_t bytes)
 /* --- input ------------------------------------------------------------------------------------ */
 
 /* So wide that a shape overlaps about one other in each layer that it can connect to. */
-static int32_t side_of(uint64_t shapes)
+static int32_t netbuild_side_of(uint64_t shapes)
 {
     uint64_t area = shapes / NETBUILD_LAYERS * 12000, side = 1000;
     while (side * side < area)
@@ -113,7 +113,7 @@ static int32_t side_of(uint64_t shapes)
     return (int32_t)side;
 }
 
-static struct box random_box(uint64_t *random, int32_t side)
+static struct box netbuild_random_box(uint64_t *random, int32_t side)
 {
     struct box box;
     bool flat = block_random(random) >> 63;
@@ -124,31 +124,31 @@ static struct box random_box(uint64_t *random, int32_t side)
     return box;
 }
 
-static void make_input(struct task *task, uint64_t seed)
+static void netbuild_make_input(struct task *task, uint64_t seed)
 {
     uint64_t random = seed * 2 + 1;
-    int32_t side = side_of(task->shapes);
+    int32_t side = netbuild_side_of(task->shapes);
     for (uint64_t id = 0; id < task->shapes; id++) {
-        struct shape *shape = need(task, sizeof *shape);
-        struct cell *cell = need(task, sizeof *cell);
-        *shape = (struct shape){random_box(&random, side), (uint32_t)(id % NETBUILD_LAYERS),
-                                (uint32_t)id, NULL};
+        struct shape *shape = netbuild_need(task, sizeof *shape);
+        struct cell *cell = netbuild_need(task, sizeof *cell);
+        *shape = (struct shape){netbuild_random_box(&random, side),
+                                (uint32_t)(id % NETBUILD_LAYERS), (uint32_t)id, NULL};
         *cell = (struct cell){shape, task->inputs[shape->layer]};
         task->inputs[shape->layer] = cell;
     }
 }
 
-static bool cell_before(const struct cell *a, const struct cell *b)
+static bool netbuild_cell_before(const struct cell *a, const struct cell *b)
 {
     return a->shape->box.x1 != b->shape->box.x1 ? a->shape->box.x1 < b->shape->box.x1
                                                 : a->shape->id < b->shape->id;
 }
 
-static struct cell *merge(struct cell *a, struct cell *b)
+static struct cell *netbuild_merge(struct cell *a, struct cell *b)
 {
     struct cell *list = NULL, **end = &list;
     while (a && b) {
-        struct cell **least = cell_before(a, b) ? &a : &b;
+        struct cell **least = netbuild_cell_before(a, b) ? &a : &b;
         *end = *least;
         end = &(*least)->next;
         *least = (*least)->next;
@@ -158,7 +158,7 @@ static struct cell *merge(struct cell *a, struct cell *b)
 }
 
 /* Bottom up: sorted[k] holds 2^k cells or none. */
-static struct cell *sort(struct cell *list)
+static struct cell *netbuild_sort(struct cell *list)
 {
     struct cell *sorted[40] = {NULL}, *result = NULL;
     while (list) {
@@ -167,30 +167,31 @@ static struct cell *sort(struct cell *list)
         list = list->next;
         carry->next = NULL;
         for (; sorted[k]; k++) {
-            carry = merge(sorted[k], carry);
+            carry = netbuild_merge(sorted[k], carry);
             sorted[k] = NULL;
         }
         sorted[k] = carry;
     }
     for (unsigned k = 0; k < 40; k++)
-        result = merge(sorted[k], result);
+        result = netbuild_merge(sorted[k], result);
     return result;
 }
 
 /* --- the queue of starts: as many as there are layers, so it is searched ---------------------- */
 
-static void start_push(struct task *task, uint32_t layer, struct cell *cell, uint64_t order)
+static void netbuild_start_push(struct task *task, uint32_t layer, struct cell *cell,
+                                uint64_t order)
 {
     struct start *start = NULL;
     if (cell) {
-        start = need(task, sizeof *start);
+        start = netbuild_need(task, sizeof *start);
         *start = (struct start){cell->shape->box.x1, layer, cell, order};
     }
     task->starts[layer] = start;
 }
 
 /* The next shape of all streams, NULL at the end. */
-static struct shape *start_pop(struct task *task)
+static struct shape *netbuild_start_pop(struct task *task)
 {
     struct start *least = NULL;
     for (unsigned layer = 0; layer < NETBUILD_LAYERS; layer++) {
@@ -201,14 +202,14 @@ static struct shape *start_pop(struct task *task)
     if (!least)
         return NULL;
     struct shape *shape = least->cell->shape;
-    start_push(task, least->layer, least->cell->next, least->order + 1);
+    netbuild_start_push(task, least->layer, least->cell->next, least->order + 1);
     free(least);
     return shape;
 }
 
 /* --- the heap of ends ------------------------------------------------------------------------- */
 
-static struct end *ends_meld(struct end *a, struct end *b)
+static struct end *netbuild_ends_meld(struct end *a, struct end *b)
 {
     if (!a || !b)
         return a ? a : b;
@@ -222,7 +223,7 @@ static struct end *ends_meld(struct end *a, struct end *b)
     return a;
 }
 
-static struct end *ends_without_first(struct end *first)
+static struct end *netbuild_ends_without_first(struct end *first)
 {
     struct end *pairs = NULL, *list = first->child, *heap = NULL;
     while (list) {
@@ -231,14 +232,14 @@ static struct end *ends_without_first(struct end *first)
         one->sibling = NULL;
         if (two)
             two->sibling = NULL;
-        one = ends_meld(one, two);
+        one = netbuild_ends_meld(one, two);
         one->sibling = pairs;
         pairs = one;
     }
     while (pairs) {
         struct end *next = pairs->sibling;
         pairs->sibling = NULL;
-        heap = ends_meld(heap, pairs);
+        heap = netbuild_ends_meld(heap, pairs);
         pairs = next;
     }
     return heap;
@@ -246,12 +247,12 @@ static struct end *ends_without_first(struct end *first)
 
 /* --- interval trees --------------------------------------------------------------------------- */
 
-static bool interval_before(const struct interval *a, const struct interval *b)
+static bool netbuild_interval_before(const struct interval *a, const struct interval *b)
 {
     return a->box.y1 != b->box.y1 ? a->box.y1 < b->box.y1 : a->id < b->id;
 }
 
-static void interval_update(struct interval *node)
+static void netbuild_interval_update(struct interval *node)
 {
     int32_t highest = node->box.y2;
     if (node->left && node->left->highest > highest)
@@ -262,86 +263,87 @@ static void interval_update(struct interval *node)
 }
 
 /* Splits `tree` by `at`: what is before it, and the rest. */
-static void interval_split(struct interval *tree, const struct interval *at,
-                           struct interval **before, struct interval **after)
+static void netbuild_interval_split(struct interval *tree, const struct interval *at,
+                                    struct interval **before, struct interval **after)
 {
     if (!tree) {
         *before = *after = NULL;
         return;
     }
-    if (interval_before(tree, at)) {
-        interval_split(tree->right, at, &tree->right, after);
+    if (netbuild_interval_before(tree, at)) {
+        netbuild_interval_split(tree->right, at, &tree->right, after);
         *before = tree;
     } else {
-        interval_split(tree->left, at, before, &tree->left);
+        netbuild_interval_split(tree->left, at, before, &tree->left);
         *after = tree;
     }
-    interval_update(tree);
+    netbuild_interval_update(tree);
 }
 
-static struct interval *interval_join(struct interval *a, struct interval *b)
+static struct interval *netbuild_interval_join(struct interval *a, struct interval *b)
 {
     if (!a || !b)
         return a ? a : b;
     if (a->priority > b->priority) {
-        a->right = interval_join(a->right, b);
-        interval_update(a);
+        a->right = netbuild_interval_join(a->right, b);
+        netbuild_interval_update(a);
         return a;
     }
-    b->left = interval_join(a, b->left);
-    interval_update(b);
+    b->left = netbuild_interval_join(a, b->left);
+    netbuild_interval_update(b);
     return b;
 }
 
-static struct interval *interval_insert(struct interval *tree, struct interval *node)
+static struct interval *netbuild_interval_insert(struct interval *tree, struct interval *node)
 {
     if (!tree || tree->priority < node->priority) {
-        interval_split(tree, node, &node->left, &node->right);
-        interval_update(node);
+        netbuild_interval_split(tree, node, &node->left, &node->right);
+        netbuild_interval_update(node);
         return node;
     }
-    if (interval_before(node, tree))
-        tree->left = interval_insert(tree->left, node);
+    if (netbuild_interval_before(node, tree))
+        tree->left = netbuild_interval_insert(tree->left, node);
     else
-        tree->right = interval_insert(tree->right, node);
-    interval_update(tree);
+        tree->right = netbuild_interval_insert(tree->right, node);
+    netbuild_interval_update(tree);
     return tree;
 }
 
-static struct interval *interval_remove(struct interval *tree, const struct interval *node)
+static struct interval *netbuild_interval_remove(struct interval *tree, const struct interval *node)
 {
     if (tree == node)
-        return interval_join(tree->left, tree->right);
-    if (interval_before(node, tree))
-        tree->left = interval_remove(tree->left, node);
+        return netbuild_interval_join(tree->left, tree->right);
+    if (netbuild_interval_before(node, tree))
+        tree->left = netbuild_interval_remove(tree->left, node);
     else
-        tree->right = interval_remove(tree->right, node);
-    interval_update(tree);
+        tree->right = netbuild_interval_remove(tree->right, node);
+    netbuild_interval_update(tree);
     return tree;
 }
 
-static void interval_search(struct task *task, const struct interval *tree, struct query *query)
+static void netbuild_interval_search(struct task *task, const struct interval *tree,
+                                     struct query *query)
 {
     if (!tree || tree->highest < query->y1)
         return;
-    interval_search(task, tree->left, query);
+    netbuild_interval_search(task, tree->left, query);
     if (tree->box.y1 > query->y2)
         return;
     if (tree->box.y2 >= query->y1) {
-        struct hit *hit = need(task, sizeof *hit);
+        struct hit *hit = netbuild_need(task, sizeof *hit);
         *hit = (struct hit){tree->net, query->hits};
         query->hits = hit;
         query->count++;
     }
-    interval_search(task, tree->right, query);
+    netbuild_interval_search(task, tree->right, query);
 }
 
 /* --- nets -------------------------------------------------------------------------------------- */
 
-static struct net *net_begin(struct task *task, struct shape *shape)
+static struct net *netbuild_begin(struct task *task, struct shape *shape)
 {
-    struct net *net = need(task, sizeof *net);
-    struct member *member = need(task, sizeof *member);
+    struct net *net = netbuild_need(task, sizeof *net);
+    struct member *member = netbuild_need(task, sizeof *member);
     *member = (struct member){shape, NULL};
     *net = (struct net){net, task->nets, 0, shape->id, 1, member, member, NULL};
     task->nets = net;
@@ -350,7 +352,7 @@ static struct net *net_begin(struct task *task, struct shape *shape)
     return net;
 }
 
-static struct net *net_find(struct net *net)
+static struct net *netbuild_find(struct net *net)
 {
     struct net *root = net;
     while (root->parent != root)
@@ -363,10 +365,10 @@ static struct net *net_find(struct net *net)
     return root;
 }
 
-static void net_connect(struct task *task, struct net *a, struct net *b)
+static void netbuild_connect(struct task *task, struct net *a, struct net *b)
 {
-    a = net_find(a);
-    b = net_find(b);
+    a = netbuild_find(a);
+    b = netbuild_find(b);
     if (a == b)
         return;
     if (a->rank < b->rank) {
@@ -381,25 +383,25 @@ static void net_connect(struct task *task, struct net *a, struct net *b)
     a->last->next = b->first;
     a->last = b->last;
     b->first = b->last = NULL;
-    struct bond *bond = need(task, sizeof *bond);
+    struct bond *bond = netbuild_need(task, sizeof *bond);
     *bond = (struct bond){a->id, b->id, a->size, a->bonds};
     a->bonds = bond;
     task->net_count--;
 }
 
 /* Of one net; the sum over all does not depend on their order. */
-static uint64_t net_digest(uint64_t size, uint64_t least_id)
+static uint64_t netbuild_digest(uint64_t size, uint64_t least_id)
 {
     uint64_t state = (least_id << 24) + size + 1;
     return block_random(&state);
 }
 
-static void nets_destruct(struct task *task, struct netbuild_result *result)
+static void netbuild_destruct(struct task *task, struct netbuild_result *result)
 {
     for (struct net *net = task->nets, *next; net; net = next) {
         next = net->next;
         if (net->parent == net)
-            result->checksum += net_digest(net->size, net->id);
+            result->checksum += netbuild_digest(net->size, net->id);
         for (struct member *member = net->first, *after; member; member = after) {
             after = member->next;
             free(member);
@@ -417,35 +419,35 @@ static void nets_destruct(struct task *task, struct netbuild_result *result)
 
 /* --- the scanline ----------------------------------------------------------------------------- */
 
-static void leave_before(struct task *task, int64_t x)
+static void netbuild_leave_before(struct task *task, int64_t x)
 {
     while (task->ends && task->ends->x < x) {
         struct end *end = task->ends;
-        task->ends = ends_without_first(end);
-        task->trees[end->layer] = interval_remove(task->trees[end->layer], end->interval);
+        task->ends = netbuild_ends_without_first(end);
+        task->trees[end->layer] = netbuild_interval_remove(task->trees[end->layer], end->interval);
         free(end->interval);
         free(end);
     }
 }
 
-static void search_layer(struct task *task, const struct shape *shape, unsigned layer)
+static void netbuild_search_layer(struct task *task, const struct shape *shape, unsigned layer)
 {
-    struct query *query = need(task, sizeof *query);
+    struct query *query = netbuild_need(task, sizeof *query);
     *query = (struct query){shape->box.y1, shape->box.y2, layer, NULL, 0, shape->net};
-    interval_search(task, task->trees[layer], query);
+    netbuild_interval_search(task, task->trees[layer], query);
     task->overlaps += query->count;
     for (struct hit *hit = query->hits, *next; hit; hit = next) {
         next = hit->next;
-        net_connect(task, query->net, hit->net);
+        netbuild_connect(task, query->net, hit->net);
         free(hit);
     }
     free(query);
 }
 
-static void enter(struct task *task, struct shape *shape)
+static void netbuild_enter(struct task *task, struct shape *shape)
 {
-    struct interval *interval = need(task, sizeof *interval);
-    struct end *end = need(task, sizeof *end);
+    struct interval *interval = netbuild_need(task, sizeof *interval);
+    struct end *end = netbuild_need(task, sizeof *end);
     uint64_t random = shape->id * 0x9E3779B97F4A7C15u + 1;
     *interval = (struct interval){.box = shape->box,
                                   .highest = shape->box.y2,
@@ -454,27 +456,27 @@ static void enter(struct task *task, struct shape *shape)
                                   .layer = shape->layer,
                                   .net = shape->net};
     *end = (struct end){NULL, NULL, interval, shape->box.x2, shape->layer};
-    task->trees[shape->layer] = interval_insert(task->trees[shape->layer], interval);
-    task->ends = ends_meld(task->ends, end);
+    task->trees[shape->layer] = netbuild_interval_insert(task->trees[shape->layer], interval);
+    task->ends = netbuild_ends_meld(task->ends, end);
 }
 
-static void scan(struct task *task)
+static void netbuild_scan(struct task *task)
 {
     struct shape *shape;
     for (unsigned layer = 0; layer < NETBUILD_LAYERS; layer++)
-        start_push(task, layer, task->inputs[layer], 0);
-    while ((shape = start_pop(task))) {
-        leave_before(task, shape->box.x1);
-        net_begin(task, shape);
+        netbuild_start_push(task, layer, task->inputs[layer], 0);
+    while ((shape = netbuild_start_pop(task))) {
+        netbuild_leave_before(task, shape->box.x1);
+        netbuild_begin(task, shape);
         unsigned from = shape->layer ? shape->layer - 1 : 0, to = shape->layer + 1;
         for (unsigned layer = from; layer <= to && layer < NETBUILD_LAYERS; layer++)
-            search_layer(task, shape, layer);
-        enter(task, shape);
+            netbuild_search_layer(task, shape, layer);
+        netbuild_enter(task, shape);
     }
-    leave_before(task, INT64_MAX);
+    netbuild_leave_before(task, INT64_MAX);
 }
 
-static void free_input(struct task *task)
+static void netbuild_free_input(struct task *task)
 {
     for (unsigned layer = 0; layer < NETBUILD_LAYERS; layer++) {
         for (struct cell *cell = task->inputs[layer], *next; cell; cell = next) {
@@ -489,27 +491,27 @@ void netbuild_run(uint64_t shapes, uint64_t seed, struct netbuild_result *result
 {
     struct task task = {.shapes = shapes};
     *result = (struct netbuild_result){0};
-    make_input(&task, seed);
+    netbuild_make_input(&task, seed);
     for (unsigned layer = 0; layer < NETBUILD_LAYERS; layer++)
-        task.inputs[layer] = sort(task.inputs[layer]);
-    scan(&task);
+        task.inputs[layer] = netbuild_sort(task.inputs[layer]);
+    netbuild_scan(&task);
     result->nets = task.net_count;
     result->overlaps = task.overlaps;
-    nets_destruct(&task, result);
-    free_input(&task);
+    netbuild_destruct(&task, result);
+    netbuild_free_input(&task);
     result->allocations = task.allocations;
 }
 
 /* --- the oracle ------------------------------------------------------------------------------- */
 
-static uint32_t root_of(uint32_t *parents, uint32_t id)
+static uint32_t netbuild_root_of(uint32_t *parents, uint32_t id)
 {
     while (parents[id] != id)
         id = parents[id];
     return id;
 }
 
-static bool connected(const struct box *a, const struct box *b)
+static bool netbuild_connected(const struct box *a, const struct box *b)
 {
     return a->x1 <= b->x2 && b->x1 <= a->x2 && a->y1 <= b->y2 && b->y1 <= a->y2;
 }
@@ -522,23 +524,23 @@ void netbuild_compare_all(uint64_t shapes, uint64_t seed, struct netbuild_result
     uint64_t random = seed * 2 + 1;
     *result = (struct netbuild_result){0};
     for (uint32_t i = 0; i < shapes; i++) {
-        boxes[i] = random_box(&random, side_of(shapes));
+        boxes[i] = netbuild_random_box(&random, netbuild_side_of(shapes));
         parents[i] = i;
         for (uint32_t k = 0; k < i; k++) {
             int apart = (int)(i % NETBUILD_LAYERS) - (int)(k % NETBUILD_LAYERS);
-            if (apart < -1 || apart > 1 || !connected(&boxes[i], &boxes[k]))
+            if (apart < -1 || apart > 1 || !netbuild_connected(&boxes[i], &boxes[k]))
                 continue;
-            uint32_t a = root_of(parents, i), b = root_of(parents, k);
+            uint32_t a = netbuild_root_of(parents, i), b = netbuild_root_of(parents, k);
             parents[a > b ? a : b] = a > b ? b : a;
             result->overlaps++;
         }
     }
     for (uint32_t i = 0; i < shapes; i++)
-        sizes[root_of(parents, i)]++;
+        sizes[netbuild_root_of(parents, i)]++;
     for (uint32_t i = 0; i < shapes; i++) {
         if (parents[i] == i) { /* the root is its least member */
             result->nets++;
-            result->checksum += net_digest(sizes[i], i);
+            result->checksum += netbuild_digest(sizes[i], i);
         }
     }
     memory_unmap(boxes, shapes * sizeof *boxes);

@@ -51,35 +51,35 @@ static pthread_key_t late_key;
 /* --- contents --------------------------------------------------------------------------------- */
 
 /* All of a block up to 16 KiB; of larger ones the first word of every 4 KiB, and the end. */
-static size_t content_step(size_t bytes)
+static size_t stress_content_step(size_t bytes)
 {
     return bytes <= 16 << 10 ? 8 : 4096;
 }
 
-static uint64_t word_at(uint64_t key, size_t offset)
+static uint64_t stress_word_at(uint64_t key, size_t offset)
 {
     return (key + offset) * 0x9E3779B97F4A7C15u;
 }
 
-static void content_write(const struct piece *piece)
+static void stress_content_write(const struct piece *piece)
 {
     unsigned char *block = piece->block;
-    size_t at = 0, step = content_step(piece->bytes);
+    size_t at = 0, step = stress_content_step(piece->bytes);
     for (; at + 8 <= piece->bytes; at += step) {
-        uint64_t word = word_at(piece->key, at);
+        uint64_t word = stress_word_at(piece->key, at);
         memcpy(block + at, &word, 8);
     }
     for (at = piece->bytes & ~(size_t)7; at < piece->bytes; at++)
-        block[at] = (unsigned char)word_at(piece->key, at);
+        block[at] = (unsigned char)stress_word_at(piece->key, at);
 }
 
 /* Of the first `bytes` bytes, which were written as those of a block of piece->bytes. */
-static void content_verify(const struct piece *piece, size_t bytes, const char *when)
+static void stress_content_verify(const struct piece *piece, size_t bytes, const char *when)
 {
     const unsigned char *block = piece->block;
-    size_t at = 0, step = content_step(piece->bytes);
+    size_t at = 0, step = stress_content_step(piece->bytes);
     for (; at + 8 <= bytes; at += step) {
-        uint64_t word = word_at(piece->key, at);
+        uint64_t word = stress_word_at(piece->key, at);
         if (memcmp(block + at, &word, 8) != 0)
             damaged("a block of %zu bytes at %p lost its contents at byte %zu, seen %s",
                     piece->bytes, piece->block, at, when);
@@ -87,13 +87,13 @@ static void content_verify(const struct piece *piece, size_t bytes, const char *
     if (bytes < piece->bytes)
         return;
     for (at = bytes & ~(size_t)7; at < bytes; at++) {
-        if (block[at] != (unsigned char)word_at(piece->key, at))
+        if (block[at] != (unsigned char)stress_word_at(piece->key, at))
             damaged("a block of %zu bytes at %p lost its last bytes, seen %s", bytes, piece->block,
                     when);
     }
 }
 
-static void zero_verify(const struct piece *piece)
+static void stress_zero_verify(const struct piece *piece)
 {
     const unsigned char *block = piece->block;
     for (size_t at = 0; at < piece->bytes; at++) {
@@ -106,7 +106,7 @@ static void zero_verify(const struct piece *piece)
 /* --- making and ending pieces ----------------------------------------------------------------- */
 
 /* Most are small; one in a thousand is up to 4 MiB. */
-static size_t random_bytes(uint64_t *random)
+static size_t stress_random_bytes(uint64_t *random)
 {
     uint64_t kind = block_below(random, 1000);
     if (kind < 20)
@@ -120,12 +120,12 @@ static size_t random_bytes(uint64_t *random)
     return 1 + block_below(random, 4 << 20);
 }
 
-static void deviate(struct seat *seat, enum stress_deviation kind)
+static void stress_deviate(struct seat *seat, enum stress_deviation kind)
 {
     seat->deviations[kind]++;
 }
 
-static void piece_begun(struct seat *seat, struct piece *piece, size_t alignment)
+static void stress_piece_begun(struct seat *seat, struct piece *piece, size_t alignment)
 {
     uintptr_t address = (uintptr_t)piece->block;
     size_t usable = malloc_usable_size(piece->block);
@@ -133,9 +133,9 @@ static void piece_begun(struct seat *seat, struct piece *piece, size_t alignment
         damaged("a request of %zu bytes aligned to %zu was refused (%s)", piece->bytes, alignment,
                 strerror(errno));
     if (alignment > 16 && address % alignment)
-        deviate(seat, STRESS_ALIGNED);
+        stress_deviate(seat, STRESS_ALIGNED);
     if (address % 16)
-        deviate(seat, STRESS_ALIGNMENT);
+        stress_deviate(seat, STRESS_ALIGNMENT);
     if (usable < piece->bytes)
         damaged("a block of %zu bytes at %p has only %zu usable", piece->bytes, piece->block,
                 usable);
@@ -143,18 +143,18 @@ static void piece_begun(struct seat *seat, struct piece *piece, size_t alignment
     piece->key = block_random(&seat->random);
     if (block_below(&seat->random, 8) == 0 && usable < piece->bytes + 4096)
         piece->bytes = usable; /* all of it is ours */
-    content_write(piece);
+    stress_content_write(piece);
 }
 
-static size_t random_alignment(uint64_t *random)
+static size_t stress_random_alignment(uint64_t *random)
 {
     return (size_t)8 << block_below(random, block_below(random, 50) ? 6 : 16);
 }
 
-static void piece_make(struct seat *seat, struct piece *piece)
+static void stress_piece_make(struct seat *seat, struct piece *piece)
 {
     uint64_t *random = &seat->random, kind = block_below(random, 100);
-    size_t bytes = random_bytes(random), alignment = 16;
+    size_t bytes = stress_random_bytes(random), alignment = 16;
     piece->bytes = bytes;
     seat->calls++;
     if (kind < 65) {
@@ -164,67 +164,67 @@ static void piece_make(struct seat *seat, struct piece *piece)
         piece->bytes = bytes / each * each;
         piece->block = calloc(bytes / each, each);
         if (piece->block)
-            zero_verify(piece);
+            stress_zero_verify(piece);
     } else if (kind < 85) {
         piece->block = realloc(NULL, bytes);
     } else if (kind < 88) {
         piece->block = reallocarray(NULL, bytes, 1);
     } else if (kind < 92) {
-        alignment = random_alignment(random);
+        alignment = stress_random_alignment(random);
         piece->block = memalign(alignment, bytes);
     } else if (kind < 96) {
-        alignment = random_alignment(random);
+        alignment = stress_random_alignment(random);
         piece->bytes = bytes = (bytes + alignment - 1) / alignment * alignment;
         piece->block = aligned_alloc(alignment, bytes);
     } else {
-        alignment = random_alignment(random);
+        alignment = stress_random_alignment(random);
         if (posix_memalign(&piece->block, alignment, bytes) != 0)
             piece->block = NULL;
     }
-    piece_begun(seat, piece, alignment);
+    stress_piece_begun(seat, piece, alignment);
 }
 
-static void piece_end(struct seat *seat, struct piece *piece)
+static void stress_piece_end(struct seat *seat, struct piece *piece)
 {
-    content_verify(piece, piece->bytes, "at its free");
+    stress_content_verify(piece, piece->bytes, "at its free");
     errno = EDOM;
     free(piece->block);
     if (errno != EDOM)
-        deviate(seat, STRESS_ERRNO);
+        stress_deviate(seat, STRESS_ERRNO);
     piece->block = NULL;
     seat->calls++;
 }
 
-static void piece_resize(struct seat *seat, struct piece *piece)
+static void stress_piece_resize(struct seat *seat, struct piece *piece)
 {
     uint64_t *random = &seat->random;
-    size_t bytes =
-        block_below(random, 2) ? random_bytes(random) : piece->bytes + block_below(random, 64);
+    size_t bytes = block_below(random, 2) ? stress_random_bytes(random)
+                                          : piece->bytes + block_below(random, 64);
     bytes += bytes == 0; /* to 0 is a free in glibc */
-    content_verify(piece, piece->bytes, "before its realloc");
+    stress_content_verify(piece, piece->bytes, "before its realloc");
     void *moved = realloc(piece->block, bytes);
     if (!moved)
         damaged("a realloc from %zu to %zu bytes was refused", piece->bytes, bytes);
     piece->block = moved;
     seat->calls++;
     if (bytes < piece->bytes) {
-        content_verify(piece, bytes, "after its realloc to fewer bytes");
+        stress_content_verify(piece, bytes, "after its realloc to fewer bytes");
     } else {
-        content_verify(piece, piece->bytes, "after its realloc to more bytes");
+        stress_content_verify(piece, piece->bytes, "after its realloc to more bytes");
     }
     piece->bytes = bytes;
-    piece_begun(seat, piece, 16);
+    stress_piece_begun(seat, piece, 16);
 }
 
 /* --- what must be refused --------------------------------------------------------------------- */
 
-static void refuse(struct seat *seat, void *block)
+static void stress_refuse(struct seat *seat, void *block)
 {
     if (block) {
-        deviate(seat, STRESS_OVERFLOW);
+        stress_deviate(seat, STRESS_OVERFLOW);
         free(block);
     } else if (errno != ENOMEM) {
-        deviate(seat, STRESS_ERRNO);
+        stress_deviate(seat, STRESS_ERRNO);
     }
     errno = 0;
 }
@@ -232,26 +232,26 @@ static void refuse(struct seat *seat, void *block)
 /* Sizes the compiler must not see through. */
 static volatile size_t huge = SIZE_MAX - 64, half = SIZE_MAX / 2 + 2;
 
-static void ask_for_too_much(struct seat *seat)
+static void stress_ask_for_too_much(struct seat *seat)
 {
     void *block = NULL;
     seat->calls += 7;
     errno = 0;
-    refuse(seat, malloc(huge));
-    refuse(seat, malloc(half));
-    refuse(seat, calloc(half, 2));
-    refuse(seat, reallocarray(NULL, half, 2));
-    refuse(seat, memalign(64, huge));
+    stress_refuse(seat, malloc(huge));
+    stress_refuse(seat, malloc(half));
+    stress_refuse(seat, calloc(half, 2));
+    stress_refuse(seat, reallocarray(NULL, half, 2));
+    stress_refuse(seat, memalign(64, huge));
     errno = EDOM; /* posix_memalign returns its error and leaves errno */
     if (posix_memalign(&block, 64, huge) != ENOMEM || errno != EDOM)
-        deviate(seat, block ? STRESS_OVERFLOW : STRESS_ERRNO);
+        stress_deviate(seat, block ? STRESS_OVERFLOW : STRESS_ERRNO);
     if (posix_memalign(&block, 24, 100) != EINVAL)
-        deviate(seat, STRESS_ARGUMENTS);
+        stress_deviate(seat, STRESS_ARGUMENTS);
 }
 
 /* --- one thread's life ------------------------------------------------------------------------ */
 
-static void exchange(struct seat *seat, struct piece *piece)
+static void stress_exchange(struct seat *seat, struct piece *piece)
 {
     struct shared *shared = &seat->shared[block_below(&seat->random, SHARED)];
     if (atomic_flag_test_and_set_explicit(&shared->busy, memory_order_acquire))
@@ -263,24 +263,24 @@ static void exchange(struct seat *seat, struct piece *piece)
     seat->passed += swap.block != NULL;
 }
 
-static void one_call(struct seat *seat)
+static void stress_one_call(struct seat *seat)
 {
     struct piece *piece = &seat->pieces[block_below(&seat->random, PIECES)];
     uint64_t kind = block_below(&seat->random, 1000);
     if (kind == 0)
-        ask_for_too_much(seat);
+        stress_ask_for_too_much(seat);
     else if (kind < 250)
-        exchange(seat, piece);
+        stress_exchange(seat, piece);
     else if (!piece->block)
-        piece_make(seat, piece);
+        stress_piece_make(seat, piece);
     else if (kind < 400)
-        piece_resize(seat, piece);
+        stress_piece_resize(seat, piece);
     else
-        piece_end(seat, piece);
+        stress_piece_end(seat, piece);
 }
 
 /* Runs when the thread is nearly gone: frees what it left behind, and allocates once more. */
-static void end_late(void *value)
+static void stress_end_late(void *value)
 {
     char *kept = value;
     if (memcmp(kept, "kept until the end", 19) != 0)
@@ -293,7 +293,7 @@ static void end_late(void *value)
     free(late);
 }
 
-static void *live(void *argument)
+static void *stress_live(void *argument)
 {
     struct seat *seat = argument;
     uint64_t calls = seat->calls_left / LIVES;
@@ -303,12 +303,12 @@ static void *live(void *argument)
     memcpy(kept, "kept until the end", 19);
     pthread_setspecific(late_key, kept);
     for (uint64_t i = 0; i < calls; i++)
-        one_call(seat);
+        stress_one_call(seat);
     return NULL;
 }
 
 /* A child of a fork in the midst of other threads' calls must be able to go on by itself. */
-static void fork_child(struct seat *seat)
+static void stress_fork_child(struct seat *seat)
 {
     int status;
     pid_t child = fork();
@@ -319,9 +319,9 @@ static void fork_child(struct seat *seat)
         for (unsigned i = 0; i < CHILD_CALLS; i++) {
             struct piece *piece = &seat->pieces[block_below(&seat->random, PIECES)];
             if (!piece->block)
-                piece_make(seat, piece);
+                stress_piece_make(seat, piece);
             else
-                piece_end(seat, piece);
+                stress_piece_end(seat, piece);
         }
         _exit(0);
     }
@@ -333,13 +333,13 @@ static void fork_child(struct seat *seat)
         damaged("a child forked while other threads allocated ended with status %#x", status);
 }
 
-static void empty(struct seat *seat, struct piece *piece)
+static void stress_empty(struct seat *seat, struct piece *piece)
 {
     if (piece->block)
-        piece_end(seat, piece);
+        stress_piece_end(seat, piece);
 }
 
-static void sum_up(const struct seat *seat, struct stress_result *result)
+static void stress_sum_up(const struct seat *seat, struct stress_result *result)
 {
     result->calls += seat->calls;
     result->passed += seat->passed;
@@ -354,7 +354,7 @@ void stress_run(unsigned threads, uint64_t calls, uint64_t seed, struct stress_r
     pthread_t *ids = memory_map(threads * sizeof *ids);
     *result = (struct stress_result){0};
     stress_seed = seed;
-    pthread_key_create(&late_key, end_late);
+    pthread_key_create(&late_key, stress_end_late);
     for (unsigned i = 0; i <= threads; i++) {
         seats[i].random = (seed + i) * 0x9E3779B97F4A7C15u | 1;
         seats[i].calls_left = calls;
@@ -362,25 +362,25 @@ void stress_run(unsigned threads, uint64_t calls, uint64_t seed, struct stress_r
     }
     for (unsigned life = 0; life < LIVES; life++) {
         for (unsigned i = 0; i < threads; i++) {
-            if (pthread_create(&ids[i], NULL, live, &seats[i]) != 0)
+            if (pthread_create(&ids[i], NULL, stress_live, &seats[i]) != 0)
                 damaged("%s", "no thread could be started");
             result->threads++;
         }
-        fork_child(own);
+        stress_fork_child(own);
         result->forks++;
         for (uint64_t i = 0; i < calls / LIVES; i++)
-            one_call(own);
+            stress_one_call(own);
         for (unsigned i = 0; i < threads; i++)
             pthread_join(ids[i], NULL);
     }
     for (unsigned i = 0; i < SHARED; i++)
-        empty(own, &shared[i].piece);
+        stress_empty(own, &shared[i].piece);
     for (unsigned i = 0; i <= threads; i++) {
         for (unsigned k = 0; k < PIECES; k++)
-            empty(own, &seats[i].pieces[k]);
+            stress_empty(own, &seats[i].pieces[k]);
     }
     for (unsigned i = 0; i <= threads; i++)
-        sum_up(&seats[i], result);
+        stress_sum_up(&seats[i], result);
     pthread_key_delete(late_key);
     memory_unmap(ids, threads * sizeof *ids);
     memory_unmap(shared, SHARED * sizeof *shared);

@@ -17,7 +17,7 @@ struct schedule {
     struct netbuild_result first;
 };
 
-static void *run_task(void *argument)
+static void *threads_run_task(void *argument)
 {
     struct schedule *schedule = argument;
     struct netbuild_result result;
@@ -35,7 +35,7 @@ static void *run_task(void *argument)
     return NULL;
 }
 
-static void start_thread(void *(*run)(void *), void *argument, pthread_t *thread)
+static void threads_start_thread(void *(*run)(void *), void *argument, pthread_t *thread)
 {
     int error = pthread_create(thread, NULL, run, argument);
     if (error)
@@ -55,7 +55,7 @@ void threads_netbuild(unsigned tasks, unsigned threads, uint64_t shapes,
             pthread_cond_wait(&schedule.changed, &schedule.lock);
         schedule.running++;
         pthread_mutex_unlock(&schedule.lock);
-        start_thread(run_task, &schedule, &ids[i]);
+        threads_start_thread(threads_run_task, &schedule, &ids[i]);
     }
     for (unsigned i = 0; i < tasks; i++)
         pthread_join(ids[i], NULL);
@@ -81,19 +81,19 @@ struct freer {
     char pad[64]; /* the lists of two threads share no cache line */
 };
 
-static uint64_t proof_of(const struct passed *block)
+static uint64_t threads_proof_of(const struct passed *block)
 {
     return (uint64_t)(uintptr_t)block * 0x9E3779B97F4A7C15u;
 }
 
-static void *free_lists(void *argument)
+static void *threads_free_lists(void *argument)
 {
     struct freer *freer = argument;
     for (unsigned round = 0; round < freer->rounds; round++) {
         pthread_barrier_wait(freer->barrier); /* the lists are there */
         for (struct passed *block = freer->list, *next; block; block = next) {
             next = block->next;
-            if (block->proof != proof_of(block))
+            if (block->proof != threads_proof_of(block))
                 memory_die("a block at %p that passed between threads lost its contents",
                            (void *)block);
             free(block);
@@ -104,7 +104,8 @@ static void *free_lists(void *argument)
     return NULL;
 }
 
-static void make_lists(struct freer *freers, unsigned threads, uint64_t blocks, uint64_t *random)
+static void threads_make_lists(struct freer *freers, unsigned threads, uint64_t blocks,
+                               uint64_t *random)
 {
     for (uint64_t i = 0; i < blocks; i++) {
         size_t bytes = (2 + block_below(random, 7)) * sizeof(void *);
@@ -113,7 +114,7 @@ static void make_lists(struct freer *freers, unsigned threads, uint64_t blocks, 
         if (!block)
             block_refused(bytes);
         memset(block, 0xDF, bytes);
-        *block = (struct passed){freer->list, proof_of(block)};
+        *block = (struct passed){freer->list, threads_proof_of(block)};
         freer->list = block;
     }
 }
@@ -127,10 +128,10 @@ uint64_t threads_worst(unsigned threads, uint64_t blocks, unsigned rounds)
     pthread_barrier_init(&barrier, NULL, threads + 1);
     for (unsigned i = 0; i < threads; i++) {
         freers[i] = (struct freer){.barrier = &barrier, .rounds = rounds};
-        start_thread(free_lists, &freers[i], &ids[i]);
+        threads_start_thread(threads_free_lists, &freers[i], &ids[i]);
     }
     for (unsigned round = 0; round < rounds; round++) {
-        make_lists(freers, threads, blocks, &random);
+        threads_make_lists(freers, threads, blocks, &random);
         pthread_barrier_wait(&barrier);
         pthread_barrier_wait(&barrier);
     }

@@ -171,22 +171,22 @@ struct user_pattern {
     regex_t regex;
     bool is_wrapper;
 };
-static struct user_pattern *user_patterns;
-static size_t user_pattern_count, user_pattern_room;
+static struct user_pattern *wrappers_user_patterns;
+static size_t wrappers_user_pattern_count, wrappers_user_pattern_room;
 
 int wrappers_add(const char *pattern, bool is_wrapper, char *why, size_t why_bytes)
 {
-    if (!array_make_room(&user_patterns, &user_pattern_room, user_pattern_count,
-                         sizeof *user_patterns))
+    if (!array_make_room(&wrappers_user_patterns, &wrappers_user_pattern_room,
+                         wrappers_user_pattern_count, sizeof *wrappers_user_patterns))
         return -ENOMEM;
-    struct user_pattern *added = &user_patterns[user_pattern_count];
+    struct user_pattern *added = &wrappers_user_patterns[wrappers_user_pattern_count];
     int result = regcomp(&added->regex, pattern, REG_EXTENDED | REG_NOSUB);
     if (result) {
         regerror(result, &added->regex, why, why_bytes);
         return -EINVAL;
     }
     added->is_wrapper = is_wrapper;
-    user_pattern_count++;
+    wrappers_user_pattern_count++;
     return 0;
 }
 
@@ -464,8 +464,8 @@ static void wrapper_name_all(struct wrappers_search *search)
     }
     for (size_t i = search->profile->function_count; i < search->asker_count; i++)
         search->askers[i].unnamed = true;
-    for (size_t i = 0; i < user_pattern_count; i++)
-        wrapper_mark_named(search, &user_patterns[i]);
+    for (size_t i = 0; i < wrappers_user_pattern_count; i++)
+        wrapper_mark_named(search, &wrappers_user_patterns[i]);
     for (size_t i = 0; i < search->profile->line_count; i++)
         search->hidden[i] &= !search->askers[search->profile->lines[i].function].kept;
 }

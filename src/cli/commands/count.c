@@ -88,15 +88,15 @@ static int cmd_count_make_directory(struct swept *swept)
 
 /* ---- Running ---- */
 
-static volatile sig_atomic_t child;
+static volatile sig_atomic_t count_child;
 
 /* Passes a signal on to the program. A terminal's signal (SI_KERNEL) has reached the program
  * already. */
 static void cmd_count_pass_on(int number, siginfo_t *info, void *context)
 {
     (void)context;
-    if (child > 0 && info->si_code != SI_KERNEL)
-        kill((pid_t)child, number);
+    if (count_child > 0 && info->si_code != SI_KERNEL)
+        kill((pid_t)count_child, number);
 }
 
 static void cmd_count_stand_in(void)
@@ -137,7 +137,7 @@ static int cmd_count_run(char **argv, const char *library, const char *directory
     }
     if (started == 0)
         cmd_count_become(argv, library, directory, peak, failure[1]);
-    child = started;
+    count_child = started;
     /* Nobody may read our lines, or the file may be full: the exit status stays the program's. */
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN);
@@ -256,7 +256,7 @@ static bool cmd_count_is_shown(const struct count_entry *entry)
 
 static bool cmd_count_is_program(const struct count_entry *entry)
 {
-    return entry->pid == (int32_t)child && !entry->replaced;
+    return entry->pid == (int32_t)count_child && !entry->replaced;
 }
 
 static const char *cmd_count_ending_of(const struct count_entry *entry, int wait_status,

@@ -319,7 +319,7 @@ static int record_check_job(const struct record_options *options)
 }
 
 /* Of --allocator-functions. A process runs one command, so there is one list. */
-static struct pool_functions pool_functions;
+static struct pool_functions record_pool_functions;
 
 static int record_check_functions(const struct record_options *options)
 {
@@ -333,10 +333,10 @@ static int record_check_functions(const struct record_options *options)
     if (other)
         return options_usage_error(
             options->command, "%s, --allocator-functions follows every block: choose one", other);
-    memset(&pool_functions, 0, sizeof pool_functions);
+    memset(&record_pool_functions, 0, sizeof record_pool_functions);
     if (launch_find_lists(directory))
-        pool_functions.directory = directory;
-    return pool_functions_parse(&pool_functions, options->allocator_functions) == 0
+        record_pool_functions.directory = directory;
+    return pool_functions_parse(&record_pool_functions, options->allocator_functions) == 0
                ? 0
                : options_usage_error(options->command, "%s", error_text());
 }
@@ -579,7 +579,7 @@ void record_options_from_environment(struct record_options *options)
 void record_say_missing_functions(void)
 {
     struct strbuf names = STRBUF_INIT;
-    pool_functions_add_missing(&pool_functions, &names);
+    pool_functions_add_missing(&record_pool_functions, &names);
     if (names.length)
         fprintf(stderr,
                 "  not there    %s: beside the C library no module of a recorded program has such "
@@ -597,7 +597,7 @@ struct collector_options record_collector_options(const struct record_options *o
     wanted.recorded_ranks = options->ranks;
     wanted.follow = options->follow;
     wanted.only = options->only;
-    wanted.pool_functions = options->allocator_functions ? &pool_functions : NULL;
+    wanted.pool_functions = options->allocator_functions ? &record_pool_functions : NULL;
     wanted.looks = options->looks;
     wanted.page_content = options->page_content;
     wanted.held = options->held;

@@ -63,16 +63,16 @@ static int showing_complain_of(const struct showing_options *options, const char
 /* The process has one directory, which is removed when it ends. A thread waits for signals that end
  * the process and removes the directory first. Until showing_unguard() all other threads block
  * these signals. */
-static const char *directory; /* swept.path; NULL: there is none */
-static struct swept swept;
-static pthread_t guard;
-static bool is_guarded;
-static sigset_t before;
+static const char *showing_directory; /* swept.path; NULL: there is none */
+static struct swept showing_swept;
+static pthread_t showing_guard;
+static bool showing_is_guarded;
+static sigset_t showing_before;
 
 static void showing_remove_directory(void)
 {
-    if (directory)
-        swept_remove(&swept);
+    if (showing_directory)
+        swept_remove(&showing_swept);
 }
 
 static void showing_ends(sigset_t *signals)
@@ -102,34 +102,34 @@ static void showing_begin_guard(void)
 {
     sigset_t signals;
     showing_ends(&signals);
-    pthread_sigmask(SIG_BLOCK, &signals, &before);
-    is_guarded = !pthread_create(&guard, NULL, showing_wait_for_signal, NULL);
-    if (!is_guarded)
-        pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_sigmask(SIG_BLOCK, &signals, &showing_before);
+    showing_is_guarded = !pthread_create(&showing_guard, NULL, showing_wait_for_signal, NULL);
+    if (!showing_is_guarded)
+        pthread_sigmask(SIG_SETMASK, &showing_before, NULL);
 }
 
 void showing_unguard(bool keep_blocked)
 {
-    if (!is_guarded)
+    if (!showing_is_guarded)
         return;
-    pthread_cancel(guard);
-    pthread_join(guard, NULL);
-    is_guarded = false;
+    pthread_cancel(showing_guard);
+    pthread_join(showing_guard, NULL);
+    showing_is_guarded = false;
     if (!keep_blocked)
-        pthread_sigmask(SIG_SETMASK, &before, NULL);
+        pthread_sigmask(SIG_SETMASK, &showing_before, NULL);
 }
 
 static int showing_need_directory(struct showing_opening *opening)
 {
     const char *parent = getenv("TMPDIR");
-    if (directory)
+    if (showing_directory)
         return 0;
-    int error = swept_make(&swept, parent && *parent ? parent : "/tmp", "tidemark-show");
+    int error = swept_make(&showing_swept, parent && *parent ? parent : "/tmp", "tidemark-show");
     if (error)
-        return showing_complain_of(opening->options, "cannot make the directory", swept.path,
-                                   strerror(-error));
-    directory = swept.path;
-    opening->showing->directory = directory;
+        return showing_complain_of(opening->options, "cannot make the directory",
+                                   showing_swept.path, strerror(-error));
+    showing_directory = showing_swept.path;
+    opening->showing->directory = showing_directory;
     showing_begin_guard();
     return 0;
 }
@@ -153,7 +153,7 @@ static void showing_list(struct showing *showing, struct served_source shown)
 static const char *showing_new_path(struct showing *showing)
 {
     struct strbuf path = STRBUF_INIT;
-    strbuf_addf(&path, "%s/%zu.tmk", directory, showing->count);
+    strbuf_addf(&path, "%s/%zu.tmk", showing_directory, showing->count);
     return showing_keep(showing, strbuf_detach(&path));
 }
 
@@ -406,7 +406,7 @@ void showing_release(struct showing *showing)
     free(showing->strings);
     free(showing->shown);
     showing_remove_directory();
-    directory = NULL;
+    showing_directory = NULL;
     showing_unguard(false);
     *showing = (struct showing){0};
 }

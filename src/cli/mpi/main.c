@@ -33,7 +33,7 @@ static const struct options_command command = {
                 "  mpirun -n 16 tidemark-mpi -o run4096.tmk run4096\n",
 };
 
-static int process, processes;
+static int mpi_process, mpi_processes;
 
 /* ---- Sharing out --------------------------------------------------------------------------- */
 
@@ -46,16 +46,16 @@ static uint64_t mpi_main_cost_of(const struct job_file *file)
 static uint32_t *mpi_main_my_share(const struct job_files *files, size_t *count)
 {
     uint32_t *order = job_files_by_size(files);
-    uint64_t *loads = memory_resize(NULL, (size_t)processes, sizeof *loads);
-    memset(loads, 0, (size_t)processes * sizeof *loads);
+    uint64_t *loads = memory_resize(NULL, (size_t)mpi_processes, sizeof *loads);
+    memset(loads, 0, (size_t)mpi_processes * sizeof *loads);
     *count = 0;
     for (size_t i = 0; i < files->count; i++) {
         int least = 0;
-        for (int j = 1; j < processes; j++)
+        for (int j = 1; j < mpi_processes; j++)
             if (loads[j] < loads[least])
                 least = j;
         loads[least] += mpi_main_cost_of(&files->files[order[i]]);
-        if (least == process)
+        if (least == mpi_process)
             order[(*count)++] = order[i]; /* never beyond i */
     }
     free(loads);
@@ -102,13 +102,13 @@ static void mpi_main_receive_work(int from, struct job_summary *summary, struct 
 /* In round k processes that are 2^k apart merge, so there are log2(processes) rounds. */
 static void mpi_main_reduce(struct job_summary *summary, struct job_tree *tree)
 {
-    for (int apart = 1; apart < processes; apart *= 2) {
-        if (process & apart) {
-            mpi_main_send_work(process - apart, summary, tree);
+    for (int apart = 1; apart < mpi_processes; apart *= 2) {
+        if (mpi_process & apart) {
+            mpi_main_send_work(mpi_process - apart, summary, tree);
             return;
         }
-        if (process + apart < processes)
-            mpi_main_receive_work(process + apart, summary, tree);
+        if (mpi_process + apart < mpi_processes)
+            mpi_main_receive_work(mpi_process + apart, summary, tree);
     }
 }
 
@@ -177,7 +177,7 @@ static bool mpi_main_is_one_too_many(void)
 {
     struct launcher launcher;
     launcher_of(&launcher, getpid());
-    if (processes > 1 || !launcher.name || launcher.is_launcher || launcher.rank < 1)
+    if (mpi_processes > 1 || !launcher.name || launcher.is_launcher || launcher.rank < 1)
         return false;
     if (launcher.rank == 1)
         fputs("tidemark-mpi: this program is of another MPI than its launcher, so one process does "
@@ -193,14 +193,14 @@ int main(int argc, char **argv)
     int status = 0, threads;
     term_guard_begin();
     MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &threads);
-    MPI_Comm_rank(MPI_COMM_WORLD, &process);
-    MPI_Comm_size(MPI_COMM_WORLD, &processes);
+    MPI_Comm_rank(MPI_COMM_WORLD, &mpi_process);
+    MPI_Comm_size(MPI_COMM_WORLD, &mpi_processes);
     if (mpi_main_is_one_too_many()) {
         MPI_Finalize();
         return 0;
     }
     signal(SIGABRT, mpi_main_end_all);
-    if (process) {
+    if (mpi_process) {
         mpi_main_serve();
     } else {
         status = job_command(&engine, argc, argv);

@@ -18,8 +18,8 @@ struct file {
     struct toml toml;
 };
 
-static struct file files[FILES_MAX];
-static size_t file_count;
+static struct file defaults_files[FILES_MAX];
+static size_t defaults_file_count;
 
 /* ---- Files --------------------------------------------------------------------------------- */
 
@@ -41,9 +41,10 @@ static void defaults_say_where(struct strbuf *why, const struct file *file,
 static int defaults_read_file(char *path, struct strbuf *why)
 {
     struct regular_file text;
-    struct file *file = &files[file_count];
-    int error =
-        file_count < FILES_MAX ? regular_file_read_trusted(&text, path, TOML_BYTES_MAX) : -E2BIG;
+    struct file *file = &defaults_files[defaults_file_count];
+    int error = defaults_file_count < FILES_MAX
+                    ? regular_file_read_trusted(&text, path, TOML_BYTES_MAX)
+                    : -E2BIG;
     if (error) {
         /* A file behind a directory that is closed to us counts as missing too: after setpriv, HOME
          * is the directory of another user. */
@@ -64,7 +65,7 @@ static int defaults_read_file(char *path, struct strbuf *why)
     error = toml_parse(&file->toml, text.bytes, text.count);
     free(text.bytes);
     if (!error) {
-        file_count++;
+        defaults_file_count++;
         return 0;
     }
     defaults_say(why, path, error == -ENOMEM ? strerror(ENOMEM) : file->toml.error);
@@ -120,9 +121,9 @@ static int defaults_read_user(struct strbuf *why)
 
 static int defaults_read_named(const char *path, struct strbuf *why)
 {
-    size_t before = file_count;
+    size_t before = defaults_file_count;
     int error = *path ? defaults_read_file(strdup(path), why) : 0;
-    if (!error && *path && file_count == before) {
+    if (!error && *path && defaults_file_count == before) {
         defaults_say(why, path, "no such file; TIDEMARK_CONFIG names it");
         error = -EINVAL;
     }
@@ -156,16 +157,16 @@ int defaults_load(const char *const *commands, size_t count, struct strbuf *why)
                       : defaults_read_system(list ? list : "/etc/xdg", why);
     if (!error && !named)
         error = defaults_read_user(why);
-    for (size_t i = 0; !error && i < file_count; i++)
-        for (size_t j = 0; !error && j < files[i].toml.count; j++)
-            error =
-                defaults_check_section(&files[i], &files[i].toml.entries[j], commands, count, why);
+    for (size_t i = 0; !error && i < defaults_file_count; i++)
+        for (size_t j = 0; !error && j < defaults_files[i].toml.count; j++)
+            error = defaults_check_section(&defaults_files[i], &defaults_files[i].toml.entries[j],
+                                           commands, count, why);
     return error;
 }
 
 const char *defaults_file(size_t number)
 {
-    return number < file_count ? files[number].path : NULL;
+    return number < defaults_file_count ? defaults_files[number].path : NULL;
 }
 
 /* ---- Options ------------------------------------------------------------------------------- */
@@ -200,15 +201,15 @@ static int defaults_set(const struct options_command *command, void *target,
 
 int defaults_apply(const struct options_command *command, void *target, struct strbuf *why)
 {
-    for (size_t i = 0; i < file_count; i++)
-        for (size_t j = 0; j < files[i].toml.count; j++) {
-            struct toml_entry *entry = &files[i].toml.entries[j];
+    for (size_t i = 0; i < defaults_file_count; i++)
+        for (size_t j = 0; j < defaults_files[i].toml.count; j++) {
+            struct toml_entry *entry = &defaults_files[i].toml.entries[j];
             struct strbuf what = STRBUF_INIT;
             int error = strcmp(entry->keys[0], command->name)
                             ? 0
                             : defaults_set(command, target, entry, &what);
             if (error) {
-                defaults_say_where(why, &files[i], entry);
+                defaults_say_where(why, &defaults_files[i], entry);
                 strbuf_addf(why, "%s", what.length ? what.data : "this is not right");
             }
             strbuf_release(&what);

@@ -10,7 +10,7 @@
 
 enum { NAME_BESIDE_REGION = 8 }; /* the least columns that a name has beside a region */
 
-static const char fortran_main[] = "main program"; /* without debug information */
+static const char names_fortran_main[] = "main program"; /* without debug information */
 
 static bool name_starts_with(const char *string, const char *prefix)
 {
@@ -65,8 +65,9 @@ const char *name_core(const char *name, size_t *length)
         *length = strlen(name);
         return name;
     }
-    if (name_starts_with(name, fortran_main) && strchr(" ", name[strlen(fortran_main)])) {
-        *length = strlen(fortran_main);
+    if (name_starts_with(name, names_fortran_main) &&
+        strchr(" ", name[strlen(names_fortran_main)])) {
+        *length = strlen(names_fortran_main);
         return name;
     }
     while (*at) {

@@ -150,8 +150,8 @@ void profile_log_add_next(struct profile_log *log, size_t count)
 
 /* ---- Packing: compressing needs some memory, which a thread keeps for its next log. ---- */
 
-static pthread_key_t packers;
-static pthread_once_t packers_once = PTHREAD_ONCE_INIT;
+static pthread_key_t profile_log_packers;
+static pthread_once_t profile_log_packers_once = PTHREAD_ONCE_INIT;
 
 static void profile_log_free_packer(void *packer)
 {
@@ -160,15 +160,15 @@ static void profile_log_free_packer(void *packer)
 
 static void profile_log_know_packers(void)
 {
-    pthread_key_create(&packers, profile_log_free_packer);
+    pthread_key_create(&profile_log_packers, profile_log_free_packer);
 }
 
 static ZSTD_CCtx *profile_log_packer(void)
 {
-    pthread_once(&packers_once, profile_log_know_packers);
-    ZSTD_CCtx *packer = pthread_getspecific(packers);
+    pthread_once(&profile_log_packers_once, profile_log_know_packers);
+    ZSTD_CCtx *packer = pthread_getspecific(profile_log_packers);
     if (!packer && (packer = ZSTD_createCCtx()))
-        pthread_setspecific(packers, packer);
+        pthread_setspecific(profile_log_packers, packer);
     return packer;
 }
 

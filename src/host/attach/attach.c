@@ -540,25 +540,26 @@ int attach_begin(pid_t pid, const char *library, const char *session)
 
 /* ---- Ending ---- */
 
-static uintptr_t safe_word; /* its address in the process; of the recording that was ended last */
+static uintptr_t
+    attach_safe_word; /* its address in the process; of the recording that was ended last */
 
 int attach_end(pid_t pid)
 {
     struct host host;
     struct tracee thread;
     int status = attach_host_open(&host, pid);
-    safe_word = 0;
+    attach_safe_word = 0;
     if (status < 0)
         return status;
     if (!host.library)
         return attach_fail_host(&host, -ENODATA, "is not being recorded");
     status = attach_borrow(&host, &thread);
     if (status == 0) {
-        status = attach_call_ours(&host, &thread, "tidemark_late_end", 0, &safe_word);
+        status = attach_call_ours(&host, &thread, "tidemark_late_end", 0, &attach_safe_word);
         tracee_release(&thread);
     }
     attach_host_close(&host);
-    if (status == 0 && !safe_word)
+    if (status == 0 && !attach_safe_word)
         return error_set(-ENODATA,
                          "process %d is not being recorded by an attachment that could be ended",
                          (int)pid);
@@ -570,7 +571,7 @@ int attach_wait_safe(pid_t pid)
     enum { SAFE_MS = 600000 };
     uint32_t state = 0;
     for (uint64_t since = attach_now_ms(); attach_now_ms() - since < SAFE_MS; attach_nap_ms(10)) {
-        if (memory_read(pid, safe_word, &state, sizeof state) < 0)
+        if (memory_read(pid, attach_safe_word, &state, sizeof state) < 0)
             return 0; /* it has ended, and its collector completes the profile */
         if (state == WIRE_SESSION_SAFE)
             return 0;

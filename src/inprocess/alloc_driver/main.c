@@ -18,7 +18,7 @@
 #include "alloc_driver/self_measure.h"
 #include "alloc_driver/play.h"
 
-static struct stage stage; /* static, because its levels are aligned to cache lines */
+static struct stage driver_stage; /* static, because its levels are aligned to cache lines */
 
 static struct driver_result *alloc_driver_main_map_result(int fd)
 {
@@ -66,9 +66,9 @@ int main(int argc, char **argv)
         return 125;
     }
     alloc_driver_main_name_allocator(result);
-    stage.touch = (enum driver_touch)touch;
-    stage.idle = argc > 4 && !strcmp(argv[4], "idle");
-    stage_set(&stage, atoi(argv[1]), result);
-    play(&stage);
+    driver_stage.touch = (enum driver_touch)touch;
+    driver_stage.idle = argc > 4 && !strcmp(argv[4], "idle");
+    stage_set(&driver_stage, atoi(argv[1]), result);
+    play(&driver_stage);
     _exit(0);
 }

@@ -10,7 +10,7 @@
 
 enum { TIMED_STRETCHES = 16, PAGE_BYTES = 4096 };
 
-static char failed_block; /* in a slot: the call for its block has failed */
+static char play_failed_block; /* in a slot: the call for its block has failed */
 
 /* ---- Calls --------------------------------------------------------------------------------- */
 
@@ -111,13 +111,13 @@ static inline void *play_take(struct seat *seat, const struct stream_op *op)
         block = seat->slots[number];
         seat->slots[number] = NULL;
     }
-    return block == &failed_block ? NULL : block;
+    return block == &play_failed_block ? NULL : block;
 }
 
 static inline void play_put(struct seat *seat, const struct stream_op *op, void *block)
 {
     if (!block)
-        block = &failed_block;
+        block = &play_failed_block;
     if (op->flags & STREAM_SHARED)
         play_put_shared(seat, op->slot, op->turn, block);
     else

@@ -60,13 +60,13 @@ API int tidemark_start(void)
 
 /* ---- By signal ---- */
 
-static sem_t wanted;
+static sem_t start_wanted;
 
 static void api_start_on_signal(int number)
 {
     int saved_errno = errno;
     (void)number;
-    sem_post(&wanted);
+    sem_post(&start_wanted);
     errno = saved_errno;
 }
 
@@ -82,7 +82,7 @@ static void api_start_say(int status)
 static void *api_start_wait_for_signal(void *unused)
 {
     for (;;) {
-        while (sem_wait(&wanted) < 0)
+        while (sem_wait(&start_wanted) < 0)
             ;
         int status = tidemark_start();
         if (status < 0 && status != -EALREADY)
@@ -137,7 +137,7 @@ __attribute__((constructor)) static void api_start_watch_signal(void)
     struct sigaction action = {.sa_handler = api_start_on_signal, .sa_flags = SA_RESTART};
     if (name && !number)
         dprintf(STDERR_FILENO, "tidemark: TIDEMARK_SIGNAL=%s is no signal\n", name);
-    if (number && sem_init(&wanted, 0, 0) == 0 && api_start_thread()) {
+    if (number && sem_init(&start_wanted, 0, 0) == 0 && api_start_thread()) {
         api_start_keep_module();
         sigaction(number, &action, NULL);
     }

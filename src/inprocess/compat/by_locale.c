@@ -7,22 +7,22 @@
 #include <locale.h>
 #include <stdio.h>
 
-static locale_t users; /* 0: the program's locale is used */
+static locale_t by_locale_users; /* 0: the program's locale is used */
 
 /* A locale's memory does not count as the program's. */
 __attribute__((constructor)) static void by_locale_begin(void)
 {
     count_hide(true);
-    users = newlocale(LC_NUMERIC_MASK, "", (locale_t)0);
+    by_locale_users = newlocale(LC_NUMERIC_MASK, "", (locale_t)0);
     count_hide(false);
 }
 
 void line_add_by_locale(struct line *line, int64_t number)
 {
     char text[64];
-    locale_t before = users ? uselocale(users) : (locale_t)0;
+    locale_t before = by_locale_users ? uselocale(by_locale_users) : (locale_t)0;
     snprintf(text, sizeof text, "%'lld", (long long)number);
-    if (users)
+    if (by_locale_users)
         uselocale(before);
     line_add(line, text);
 }

@@ -12,11 +12,11 @@
 
 /* ---- The callback ---- */
 
-static struct callback callback;
+static struct callback malloc_count_callback;
 
 static void malloc_count_call_back(bool allocated, size_t size, size_t current)
 {
-    struct callback now = callback_get(&callback);
+    struct callback now = callback_get(&malloc_count_callback);
     (void)allocated, (void)size;
     if (now.call)
         ((malloc_count_callback_type)now.call)(now.cookie, current);
@@ -25,7 +25,7 @@ static void malloc_count_call_back(bool allocated, size_t size, size_t current)
 API void malloc_count_set_callback(malloc_count_callback_type call, void *cookie)
 {
     observe(NULL); /* no calls while the callback changes */
-    callback_set(&callback, (void (*)(void))call, cookie);
+    callback_set(&malloc_count_callback, (void (*)(void))call, cookie);
     if (call)
         observe(malloc_count_call_back);
 }

@@ -18,35 +18,40 @@ static const unsigned bin_most[BINS - 1] = {16, 32, 48, 64, 96, 128, 256, 512, 1
 static struct region {
     uint64_t mallocs, frees, bytes, bins[BINS];
 } regions[REGIONS];
-static int64_t live_blocks, most_live_blocks;
+static int64_t malloc_profile_live_blocks, malloc_profile_most_live_blocks;
 
-static int process_region = SEQ_REGION, process_region_before = SEQ_REGION;
-static __thread unsigned transactions; /* transactional regions that this thread is in */
+static int malloc_profile_process_region = SEQ_REGION,
+           malloc_profile_process_region_before = SEQ_REGION;
+static __thread unsigned
+    malloc_profile_transactions; /* transactional regions that this thread is in */
 
 API int malloc_enter_region(region_type region)
 {
     if (region == TX_REGION) {
-        transactions++;
+        malloc_profile_transactions++;
     } else {
-        int before = __atomic_exchange_n(&process_region, (int)region, __ATOMIC_ACQ_REL);
-        __atomic_store_n(&process_region_before, before, __ATOMIC_RELEASE);
+        int before =
+            __atomic_exchange_n(&malloc_profile_process_region, (int)region, __ATOMIC_ACQ_REL);
+        __atomic_store_n(&malloc_profile_process_region_before, before, __ATOMIC_RELEASE);
     }
     return 1;
 }
 
 API void malloc_exit_current_region(void)
 {
-    if (transactions)
-        transactions--;
+    if (malloc_profile_transactions)
+        malloc_profile_transactions--;
     else
-        __atomic_store_n(&process_region, __atomic_load_n(&process_region_before, __ATOMIC_ACQUIRE),
+        __atomic_store_n(&malloc_profile_process_region,
+                         __atomic_load_n(&malloc_profile_process_region_before, __ATOMIC_ACQUIRE),
                          __ATOMIC_RELEASE);
 }
 
 static struct region *malloc_profile_region_now(void)
 {
-    return &regions[transactions ? (int)TX_REGION
-                                 : __atomic_load_n(&process_region, __ATOMIC_ACQUIRE)];
+    return &regions[malloc_profile_transactions
+                        ? (int)TX_REGION
+                        : __atomic_load_n(&malloc_profile_process_region, __ATOMIC_ACQUIRE)];
 }
 
 static uint64_t malloc_profile_add(uint64_t *figure, uint64_t amount)
@@ -56,10 +61,10 @@ static uint64_t malloc_profile_add(uint64_t *figure, uint64_t amount)
 
 static void malloc_profile_count_block(int64_t change)
 {
-    int64_t now = __atomic_add_fetch(&live_blocks, change, __ATOMIC_RELAXED);
-    int64_t most = __atomic_load_n(&most_live_blocks, __ATOMIC_RELAXED);
-    while (now > most && !__atomic_compare_exchange_n(&most_live_blocks, &most, now, true,
-                                                      __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+    int64_t now = __atomic_add_fetch(&malloc_profile_live_blocks, change, __ATOMIC_RELAXED);
+    int64_t most = __atomic_load_n(&malloc_profile_most_live_blocks, __ATOMIC_RELAXED);
+    while (now > most && !__atomic_compare_exchange_n(&malloc_profile_most_live_blocks, &most, now,
+                                                      true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
         ;
 }
 
@@ -87,13 +92,13 @@ static void malloc_profile_count_in_region(bool allocated, size_t size, size_t c
 
 /* ---- The callback ---- */
 
-static struct callback callback;
+static struct callback malloc_profile_callback;
 
 #define SUM(field) ((size_t)(regions[SEQ_REGION].field + regions[PAR_REGION].field))
 
 static void malloc_profile_call_back(bool allocated, size_t size, size_t current)
 {
-    struct callback now = callback_get(&callback);
+    struct callback now = callback_get(&malloc_profile_callback);
     (void)allocated, (void)size;
     if (now.call)
         ((malloc_count_callback_type)now.call)(now.cookie, current, SUM(mallocs), SUM(frees),
@@ -104,7 +109,7 @@ static void malloc_profile_call_back(bool allocated, size_t size, size_t current
 API void malloc_count_set_callback(malloc_count_callback_type call, void *cookie)
 {
     observe(NULL); /* no calls while the callback changes */
-    callback_set(&callback, (void (*)(void))call, cookie);
+    callback_set(&malloc_profile_callback, (void (*)(void))call, cookie);
     if (call)
         observe(malloc_profile_call_back);
 }
@@ -191,7 +196,7 @@ static void malloc_profile_print_first_line(const struct count_figures *figures,
     line_add(&line, "malloc_count ### mallocs/peak: ");
     line_add_by_locale(&line, (int64_t)mallocs);
     line_add(&line, " ");
-    line_add_by_locale(&line, most_live_blocks);
+    line_add_by_locale(&line, malloc_profile_most_live_blocks);
     line_add(&line, "   frees: ");
     line_add_by_locale(&line, (int64_t)(SUM(frees) + regions[TX_REGION].frees));
     line_add(&line, "    total: ");

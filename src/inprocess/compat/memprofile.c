@@ -40,8 +40,9 @@ struct tidemark_memprofile {
     char stream_buffer[BUFSIZ];
 };
 
-static struct tidemark_memprofile *all;
-static pthread_mutex_t taking = PTHREAD_MUTEX_INITIALIZER; /* held in memprofile_profile_take() */
+static struct tidemark_memprofile *memprofile_all;
+static pthread_mutex_t memprofile_taking =
+    PTHREAD_MUTEX_INITIALIZER; /* held in memprofile_profile_take() */
 
 /* ---- The lock ----
  * A thread that holds the lock never tries to take it again: an observer is not called within
@@ -62,8 +63,8 @@ static void memprofile_unlock(struct tidemark_memprofile *profile)
  * goes on writing to the parent's file. */
 static void memprofile_forked(void)
 {
-    taking = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
-    for (struct tidemark_memprofile *profile = all; profile; profile = profile->next) {
+    memprofile_taking = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+    for (struct tidemark_memprofile *profile = memprofile_all; profile; profile = profile->next) {
         memprofile_unlock(profile);
     }
 }
@@ -169,8 +170,8 @@ void memprofile_changed(struct tidemark_memprofile *profile, size_t current)
 
 static struct tidemark_memprofile *memprofile_profile_take(void)
 {
-    pthread_mutex_lock(&taking);
-    struct tidemark_memprofile *profile = all;
+    pthread_mutex_lock(&memprofile_taking);
+    struct tidemark_memprofile *profile = memprofile_all;
     while (profile && __atomic_load_n(&profile->open, __ATOMIC_ACQUIRE))
         profile = profile->next;
     if (!profile) {
@@ -179,11 +180,11 @@ static struct tidemark_memprofile *memprofile_profile_take(void)
         if (profile == MAP_FAILED) {
             profile = NULL;
         } else {
-            profile->next = all;
-            all = profile;
+            profile->next = memprofile_all;
+            memprofile_all = profile;
         }
     }
-    pthread_mutex_unlock(&taking);
+    pthread_mutex_unlock(&memprofile_taking);
     return profile;
 }
 
@@ -191,7 +192,7 @@ static struct tidemark_memprofile *memprofile_profile_take(void)
 __attribute__((destructor)) static void memprofile_end_all(void)
 {
     bool mute = observe_mute(true);
-    for (struct tidemark_memprofile *profile = all; profile; profile = profile->next) {
+    for (struct tidemark_memprofile *profile = memprofile_all; profile; profile = profile->next) {
         size_t current = profile->open ? profile->source.current() : 0;
         memprofile_lock(profile);
         if (profile->open)

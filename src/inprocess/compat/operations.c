@@ -13,7 +13,7 @@
 
 enum { LOG_FROM = 1 << 20 }; /* bytes, as in the original */
 
-static size_t least;
+static size_t operations_least;
 
 static void operations_add_address(struct line *line, const void *block)
 {
@@ -74,7 +74,7 @@ static void operations_log_free(const void *block, size_t size)
 
 static void operations_log(const void *old, size_t old_size, const void *block, size_t size)
 {
-    if ((block ? size : old_size) < least)
+    if ((block ? size : old_size) < operations_least)
         return;
     if (!block)
         operations_log_free(old, old_size);
@@ -117,7 +117,7 @@ __attribute__((constructor)) static void operations_begin(void)
     count_unknown_freed = operations_unknown;
     if (!value)
         return;
-    least = operations_read_size(value);
+    operations_least = operations_read_size(value);
     count_log = operations_log;
     observe_all(operations_observe);
 }

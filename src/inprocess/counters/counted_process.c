@@ -27,9 +27,9 @@
 /* In programs with libtidemark-api; else NULL. */
 extern __typeof__(tidemark_read_counters) tidemark_read_counters __attribute__((weak));
 
-static const char *directory, *output; /* the variables' values */
-static char directory_text[512], output_text[512];
-static bool said;
+static const char *counted_directory, *counted_output; /* the variables' values */
+static char counted_directory_text[512], counted_output_text[512];
+static bool counted_said;
 
 /* ---- The state's place ---- */
 
@@ -63,7 +63,7 @@ static int counted_process_create_file(uint32_t *serial)
 {
     for (*serial = 0; *serial < 10000; ++*serial) {
         struct line name = {0};
-        line_add(&name, directory);
+        line_add(&name, counted_directory);
         line_add(&name, "/");
         line_add_number(&name, getpid());
         line_add(&name, "-");
@@ -117,7 +117,7 @@ static void counted_process_identify(void)
     counted_process_copy_name(count_state.program, program_invocation_short_name,
                               sizeof count_state.program);
     count_state.bytes = sizeof count_state;
-    if (directory)
+    if (counted_directory)
         counted_process_move_state_to_file();
     __atomic_store_n(&count_state.magic, COUNT_MAGIC, __ATOMIC_RELEASE);
 }
@@ -158,7 +158,7 @@ static void counted_process_forked(void)
     count_state.threads = count_slot_current != NULL;
     count_state.forked = 1;
     count_state.becomes = 0;
-    said = false;
+    counted_said = false;
     counted_process_identify();
     count_watch_again();
     errno = saved_errno;
@@ -184,22 +184,23 @@ static const char *counted_process_variable(const char *name, char *copy, size_t
 /* Programs may close their standard error before the end (the GNU tools check it so), so the line
  * is written to a duplicate. A program that closes that too may have another file under its number,
  * so the file is compared. */
-static int duplicate = -1;
-static struct stat duplicate_is;
+static int counted_duplicate = -1;
+static struct stat counted_duplicate_is;
 
 static void counted_process_duplicate_stderr(void)
 {
-    duplicate = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 200);
-    if (duplicate >= 0 && fstat(duplicate, &duplicate_is) < 0)
-        duplicate = -1;
+    counted_duplicate = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 200);
+    if (counted_duplicate >= 0 && fstat(counted_duplicate, &counted_duplicate_is) < 0)
+        counted_duplicate = -1;
 }
 
 static int counted_process_line_descriptor(void)
 {
     struct stat now;
-    bool same = duplicate >= 0 && fstat(duplicate, &now) == 0 &&
-                now.st_dev == duplicate_is.st_dev && now.st_ino == duplicate_is.st_ino;
-    return same ? duplicate : STDERR_FILENO;
+    bool same = counted_duplicate >= 0 && fstat(counted_duplicate, &now) == 0 &&
+                now.st_dev == counted_duplicate_is.st_dev &&
+                now.st_ino == counted_duplicate_is.st_ino;
+    return same ? counted_duplicate : STDERR_FILENO;
 }
 
 static void counted_process_begin(void)
@@ -208,11 +209,12 @@ static void counted_process_begin(void)
     count_watch.same = true; /* the following calls may allocate */
     /* a program that can ask for its peak gets it to the byte */
     count_exact = (peak && strcmp(peak, "exact") == 0) || tidemark_read_counters;
-    directory =
-        counted_process_variable(COUNT_DIRECTORY_VARIABLE, directory_text, sizeof directory_text);
-    output = counted_process_variable(COUNT_OUTPUT_VARIABLE, output_text, sizeof output_text);
+    counted_directory = counted_process_variable(COUNT_DIRECTORY_VARIABLE, counted_directory_text,
+                                                 sizeof counted_directory_text);
+    counted_output = counted_process_variable(COUNT_OUTPUT_VARIABLE, counted_output_text,
+                                              sizeof counted_output_text);
     counted_process_identify();
-    if (directory)
+    if (counted_directory)
         preloads_keep(environ, count_exec_is_ours);
     else
         counted_process_duplicate_stderr();
@@ -242,16 +244,17 @@ __attribute__((constructor)) static void counted_process_begin_at_least_now(void
  * memory. */
 static void counted_process_say(void)
 {
-    if (directory || said || count_state.pid != (int32_t)getpid())
+    if (counted_directory || counted_said || count_state.pid != (int32_t)getpid())
         return;
     int saved_errno = errno;
     struct count_figures figures;
     struct line line = {0};
-    said = true;
+    counted_said = true;
     count_figures_of(&figures, &count_state);
     line_add_process(&line, &count_state, &figures, "exiting");
     line_add(&line, "\n");
-    int file = output ? open(output, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666) : -1;
+    int file =
+        counted_output ? open(counted_output, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666) : -1;
     line_write(&line, file >= 0 ? file : counted_process_line_descriptor());
     if (file >= 0)
         close(file);

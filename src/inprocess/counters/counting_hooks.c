@@ -10,14 +10,14 @@
 #include <errno.h>
 #include <stdlib.h>
 
-static bool real_nests = true; /* count_real_nests without count_hide() */
+static bool counting_real_nests = true; /* count_real_nests without count_hide() */
 
 /* Called by the loader before anything of ours has run: find the real functions first. */
 void __attribute__((noinline, cold)) count_find_real(void)
 {
     if (!real_init())
         abort();
-    count_real_nests = real_nests = !real_is_glibc() || real_is_passed_over();
+    count_real_nests = counting_real_nests = !real_is_glibc() || real_is_passed_over();
 }
 
 /* ---- Calls within calls ----
@@ -28,7 +28,7 @@ void __attribute__((noinline, cold)) count_find_real(void)
 /* The frame of the outermost call, and its return address. While the call is under way, that
  * address is in the frame. The test is needed because longjmp() may leave a call. */
 __thread uintptr_t count_outermost;
-static __thread uintptr_t outermost_returns_to;
+static __thread uintptr_t counting_outermost_returns_to;
 
 enum { DEEPEST = 1 << 16 }; /* the most bytes of stack that an allocator uses */
 
@@ -37,7 +37,7 @@ static bool counting_hooks_is_part(uintptr_t frame)
     if (count_outermost == UINTPTR_MAX)
         return true; /* count_hide() */
     return frame < count_outermost && count_outermost - frame < DEEPEST &&
-           ((const uintptr_t *)count_outermost)[1] == outermost_returns_to;
+           ((const uintptr_t *)count_outermost)[1] == counting_outermost_returns_to;
 }
 
 /* False: an outer call is under way, and this one is a part of it. */
@@ -49,7 +49,7 @@ static inline bool counting_hooks_enter(const uintptr_t *frame)
     if (unlikely(count_outermost) && counting_hooks_is_part((uintptr_t)frame))
         return false;
     count_outermost = (uintptr_t)frame;
-    outermost_returns_to = frame[1];
+    counting_outermost_returns_to = frame[1];
     return true;
 }
 
@@ -68,7 +68,7 @@ void count_hide(bool hide)
         __atomic_fetch_add(&hiding, 1, __ATOMIC_SEQ_CST);
         count_real_nests = true;
     } else if (__atomic_sub_fetch(&hiding, 1, __ATOMIC_SEQ_CST) == 0) {
-        count_real_nests = real_nests;
+        count_real_nests = counting_real_nests;
     }
     count_outermost = hide ? UINTPTR_MAX : 0;
 }

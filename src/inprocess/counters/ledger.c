@@ -11,8 +11,8 @@ unsigned char *ledger_root[LEDGER_LEAVES];
 
 /* The first leaves, so that the root need not be searched: as many as 4 GiB of heap take. */
 enum { LEAVES_LISTED = 64 };
-static unsigned char *leaves[LEAVES_LISTED];
-static _Atomic uint32_t leaf_count;
+static unsigned char *ledger_leaves[LEAVES_LISTED];
+static _Atomic uint32_t ledger_leaf_count;
 
 enum { LEAF_BYTES = (1 << LEDGER_LEAF_SHIFT) / 8 + LEDGER_GUARD };
 
@@ -21,7 +21,7 @@ enum { LEAF_BYTES = (1 << LEDGER_LEAF_SHIFT) / 8 + LEDGER_GUARD };
 
 enum { SEED_BYTES = 1 << 16 };
 static _Atomic(char *) seed; /* NULL: there is none, or a thread is growing it */
-static _Atomic bool unlocked;
+static _Atomic bool ledger_unlocked;
 
 static void *ledger_map_plain(size_t bytes)
 {
@@ -32,7 +32,7 @@ static void *ledger_map_plain(size_t bytes)
 
 void ledger_keep_unlocked(void)
 {
-    if (atomic_exchange(&unlocked, true))
+    if (atomic_exchange(&ledger_unlocked, true))
         return;
     void *made = ledger_map_plain(SEED_BYTES);
     if (made)
@@ -43,7 +43,7 @@ void ledger_keep_unlocked(void)
 /* The seed's beginning is the next seed. */
 static void *ledger_map(size_t bytes)
 {
-    char *taken = atomic_load(&unlocked) ? atomic_exchange(&seed, NULL) : NULL;
+    char *taken = atomic_load(&ledger_unlocked) ? atomic_exchange(&seed, NULL) : NULL;
     if (!taken)
         return ledger_map_plain(bytes);
     char *grown = mremap(taken, SEED_BYTES, SEED_BYTES + bytes, MREMAP_MAYMOVE);
@@ -55,10 +55,10 @@ static void *ledger_map(size_t bytes)
 
 void ledger_each_leaf(void (*visit)(void *context, uintptr_t start, uint64_t bytes), void *context)
 {
-    uint32_t count = atomic_load(&leaf_count);
+    uint32_t count = atomic_load(&ledger_leaf_count);
     for (uint32_t i = 0; i < count && i < LEAVES_LISTED; i++)
-        if (leaves[i])
-            visit(context, (uintptr_t)leaves[i], LEAF_BYTES);
+        if (ledger_leaves[i])
+            visit(context, (uintptr_t)ledger_leaves[i], LEAF_BYTES);
 }
 
 /* No huge pages, which would make 2 MiB resident for the first small block. */
@@ -81,9 +81,9 @@ unsigned char *ledger_make_leaf(uintptr_t address)
         munmap(mine, LEAF_BYTES); /* another thread was faster */
         mine = theirs;
     } else if (mine) {
-        uint32_t index = atomic_fetch_add(&leaf_count, 1);
+        uint32_t index = atomic_fetch_add(&ledger_leaf_count, 1);
         if (index < LEAVES_LISTED)
-            leaves[index] = mine;
+            ledger_leaves[index] = mine;
     }
     errno = saved_errno;
     return mine;

@@ -21,20 +21,20 @@ int64_t count_reset_peak(void)
     return peak;
 }
 
-static observer *observing, *counting;
-static __thread bool being_told;
+static observer *observers_observing, *observers_counting;
+static __thread bool observers_being_told;
 
 static void observers_tell(bool allocated, size_t size, size_t current)
 {
-    observer *told = __atomic_load_n(&observing, __ATOMIC_ACQUIRE);
-    if (being_told || !told)
+    observer *told = __atomic_load_n(&observers_observing, __ATOMIC_ACQUIRE);
+    if (observers_being_told || !told)
         return;
     int saved_errno = errno;
     struct count_slot *slot = count_slot_current;
     const void *last = slot->last; /* operator new reads its malloc's block there */
-    being_told = true;
+    observers_being_told = true;
     told(allocated, size, current);
-    being_told = false;
+    observers_being_told = false;
     slot->last = last;
     errno = saved_errno;
 }
@@ -43,15 +43,15 @@ static void observers_tell_ahead(bool allocated, size_t size, size_t ahead)
 {
     size_t current = count_current();
     current -= ahead < current ? ahead : current;
-    if (counting)
-        counting(allocated, size, current);
+    if (observers_counting)
+        observers_counting(allocated, size, current);
     observers_tell(allocated, size, current);
 }
 
 bool observe_mute(bool mute)
 {
-    bool before = being_told;
-    being_told = mute;
+    bool before = observers_being_told;
+    observers_being_told = mute;
     return before;
 }
 
@@ -62,15 +62,15 @@ void observe_change(bool allocated, size_t size)
 
 void observe(observer *to)
 {
-    __atomic_store_n(&observing, to, __ATOMIC_RELEASE);
-    __atomic_store_n(&count_observer, to || counting ? observers_tell_ahead : NULL,
+    __atomic_store_n(&observers_observing, to, __ATOMIC_RELEASE);
+    __atomic_store_n(&count_observer, to || observers_counting ? observers_tell_ahead : NULL,
                      __ATOMIC_RELEASE);
     count_watch_again();
 }
 
 void observe_all(observer *to)
 {
-    counting = to;
+    observers_counting = to;
     count_observer = observers_tell_ahead;
     count_watch_again();
 }

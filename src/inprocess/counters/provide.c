@@ -111,11 +111,11 @@ static int provide_reset_peak(enum tidemark_scope scope)
 
 /* ---- Changes ---- */
 
-static struct callback callback;
+static struct callback provide_callback;
 
 static void provide_pass_on(int64_t change, size_t current)
 {
-    struct callback now = callback_get(&callback);
+    struct callback now = callback_get(&provide_callback);
     if (now.call)
         ((tidemark_change *)now.call)(now.cookie, change, current);
 }
@@ -137,7 +137,7 @@ static int provide_on_change(tidemark_change *call, void *context)
         return -ENOTSUP;
     observe(NULL); /* no calls while the callback changes */
     __atomic_store_n(&count_corrected, NULL, __ATOMIC_RELEASE);
-    callback_set(&callback, (void (*)(void))call, context);
+    callback_set(&provide_callback, (void (*)(void))call, context);
     if (!call)
         return 0;
     __atomic_store_n(&count_corrected, provide_corrected, __ATOMIC_RELEASE);

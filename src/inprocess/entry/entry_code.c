@@ -12,39 +12,40 @@
  *   i  imm8                  w  imm16/32       W  imm16            v  mov reg, imm16/32/64
  *   j  rel8                  J  rel32          e  imm16, imm8      o  moffs
  *   f  F6: imm8 if /0, /1    F  F7: imm16/32 if /0, /1             ?  not known here */
-static const char one_byte[257] = "mmmmiw??mmmmiw?0"  /* 00: 0F is the escape */
-                                  "mmmmiw??mmmmiw??"  /* 10 */
-                                  "mmmmiw??mmmmiw??"  /* 20 */
-                                  "mmmmiw??mmmmiw??"  /* 30 */
-                                  "????????????????"  /* 40: REX, read before */
-                                  "................"  /* 50: push, pop */
-                                  "???m????wzib????"  /* 60: movsxd; push imm, imul */
-                                  "jjjjjjjjjjjjjjjj"  /* 70: jcc */
-                                  "bz?bmmmmmmmmmmmm"  /* 80 */
-                                  "..........?....."  /* 90 */
-                                  "oooo....iw......"  /* A0 */
-                                  "iiiiiiiivvvvvvvv"  /* B0: mov reg, imm */
-                                  "bbW.??bze.W..i??"  /* C0: ret, mov; C4 C5 VEX, read before */
-                                  "mmmm???.mmmmmmmm"  /* D0: shifts, x87 */
-                                  "jjjjiiiiJJ?j...."  /* E0: loop, call, jmp */
-                                  "????..fF......mm"; /* F0 */
+static const char entry_code_one_byte[257] =
+    "mmmmiw??mmmmiw?0"  /* 00: 0F is the escape */
+    "mmmmiw??mmmmiw??"  /* 10 */
+    "mmmmiw??mmmmiw??"  /* 20 */
+    "mmmmiw??mmmmiw??"  /* 30 */
+    "????????????????"  /* 40: REX, read before */
+    "................"  /* 50: push, pop */
+    "???m????wzib????"  /* 60: movsxd; push imm, imul */
+    "jjjjjjjjjjjjjjjj"  /* 70: jcc */
+    "bz?bmmmmmmmmmmmm"  /* 80 */
+    "..........?....."  /* 90 */
+    "oooo....iw......"  /* A0 */
+    "iiiiiiiivvvvvvvv"  /* B0: mov reg, imm */
+    "bbW.??bze.W..i??"  /* C0: ret, mov; C4 C5 VEX, read before */
+    "mmmm???.mmmmmmmm"  /* D0: shifts, x87 */
+    "jjjjiiiiJJ?j...."  /* E0: loop, call, jmp */
+    "????..fF......mm"; /* F0 */
 
-static const char two_bytes[257] = "mm???.....?.?m??"  /* 00: syscall, ud2, prefetchw */
-                                   "mmmmmmmmmmmmmmmm"  /* 10: moves, hints, nop */
-                                   "????????mmmmmmmm"  /* 20 */
-                                   ".......?????????"  /* 30: rdtsc and others */
-                                   "mmmmmmmmmmmmmmmm"  /* 40: cmov */
-                                   "mmmmmmmmmmmmmmmm"  /* 50 */
-                                   "mmmmmmmmmmmmmmmm"  /* 60 */
-                                   "bbbbmmm.????mmmm"  /* 70 */
-                                   "JJJJJJJJJJJJJJJJ"  /* 80: jcc */
-                                   "mmmmmmmmmmmmmmmm"  /* 90: setcc */
-                                   "...mbm??...mbmmm"  /* A0 */
-                                   "mmmmmmmmm?bmmmmm"  /* B0 */
-                                   "mmbmbbbm........"  /* C0: bswap */
-                                   "mmmmmmmmmmmmmmmm"  /* D0 */
-                                   "mmmmmmmmmmmmmmmm"  /* E0 */
-                                   "mmmmmmmmmmmmmmmm"; /* F0 */
+static const char entry_code_two_bytes[257] = "mm???.....?.?m??"  /* 00: syscall, ud2, prefetchw */
+                                              "mmmmmmmmmmmmmmmm"  /* 10: moves, hints, nop */
+                                              "????????mmmmmmmm"  /* 20 */
+                                              ".......?????????"  /* 30: rdtsc and others */
+                                              "mmmmmmmmmmmmmmmm"  /* 40: cmov */
+                                              "mmmmmmmmmmmmmmmm"  /* 50 */
+                                              "mmmmmmmmmmmmmmmm"  /* 60 */
+                                              "bbbbmmm.????mmmm"  /* 70 */
+                                              "JJJJJJJJJJJJJJJJ"  /* 80: jcc */
+                                              "mmmmmmmmmmmmmmmm"  /* 90: setcc */
+                                              "...mbm??...mbmmm"  /* A0 */
+                                              "mmmmmmmmm?bmmmmm"  /* B0 */
+                                              "mmbmbbbm........"  /* C0: bswap */
+                                              "mmmmmmmmmmmmmmmm"  /* D0 */
+                                              "mmmmmmmmmmmmmmmm"  /* E0 */
+                                              "mmmmmmmmmmmmmmmm"; /* F0 */
 
 struct entry_code_reading {
     const uint8_t *code;
@@ -206,7 +207,7 @@ static bool entry_code_read_two(struct entry_code_reading *reading)
         reading->at++;
         return entry_code_read_operands(reading, opcode == 0x3a ? 'b' : 'm');
     }
-    if (!entry_code_read_operands(reading, two_bytes[opcode]))
+    if (!entry_code_read_operands(reading, entry_code_two_bytes[opcode]))
         return false;
     instruction->flow = (opcode & 0xf0) == 0x80 ? ENTRY_FLOW_IF
                         : opcode == 0x1f        ? ENTRY_FLOW_NOP
@@ -230,7 +231,7 @@ static bool entry_code_read_one(struct entry_code_reading *reading)
     if (opcode == 0x8f && modrm >> 3 & 7) /* XOP's prefix, and no pop */
         return false;
     instruction->flow = entry_code_flow_of(opcode, modrm);
-    return entry_code_read_operands(reading, one_byte[opcode]);
+    return entry_code_read_operands(reading, entry_code_one_byte[opcode]);
 }
 
 static int64_t entry_code_relative(const uint8_t *code, unsigned bytes)

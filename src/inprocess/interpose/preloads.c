@@ -81,24 +81,24 @@ bool preloads_copy_others(char *to, const char *entry, preloads_is *is)
 /* ---- Putting ours in front ---- */
 
 /* If our entries are longer, they are not put back. */
-static char kept[1024];
-static size_t kept_bytes;
+static char preloads_text[1024];
+static size_t preloads_text_bytes;
 
 void preloads_keep(char *const *environment, preloads_is *is)
 {
     char *const *entry = preloads_entry(environment);
     const char *list = entry ? *entry + PREFIX_BYTES : "";
-    kept_bytes = 0;
+    preloads_text_bytes = 0;
     for (size_t bytes; *list; list += strspn(list, PRELOAD_SEPARATORS)) {
         bytes = strcspn(list, PRELOAD_SEPARATORS);
         if (is(list, bytes)) {
-            if (bytes + 1 > sizeof kept - kept_bytes) {
-                kept_bytes = 0;
+            if (bytes + 1 > sizeof preloads_text - preloads_text_bytes) {
+                preloads_text_bytes = 0;
                 return;
             }
-            memcpy(kept + kept_bytes, list, bytes);
-            kept_bytes += bytes;
-            kept[kept_bytes++] = ':';
+            memcpy(preloads_text + preloads_text_bytes, list, bytes);
+            preloads_text_bytes += bytes;
+            preloads_text[preloads_text_bytes++] = ':';
         }
         list += bytes;
     }
@@ -106,17 +106,17 @@ void preloads_keep(char *const *environment, preloads_is *is)
 
 bool preloads_are_kept(void)
 {
-    return kept_bytes;
+    return preloads_text_bytes;
 }
 
 size_t preloads_kept_bytes(void)
 {
-    return kept_bytes;
+    return preloads_text_bytes;
 }
 
 void preloads_copy_behind_kept(char *to, const char *entry)
 {
     to = stpcpy(to, PRELOAD);
-    memcpy(to, kept, kept_bytes);
-    strcpy(to + kept_bytes, entry + PREFIX_BYTES);
+    memcpy(to, preloads_text, preloads_text_bytes);
+    strcpy(to + preloads_text_bytes, entry + PREFIX_BYTES);
 }

@@ -12,16 +12,16 @@
 
 struct real real;
 
-static bool late, passed_over;
+static bool real_late, real_passed_over;
 
 bool real_is_late(void)
 {
-    return late;
+    return real_late;
 }
 
 bool real_is_passed_over(void)
 {
-    return passed_over;
+    return real_passed_over;
 }
 
 /* The tables of a module's symbols, from its dynamic section. */
@@ -187,7 +187,8 @@ static int real_search_module(struct dl_phdr_info *info, size_t size, void *cont
 
 static struct real_search real_find_function(const char *name)
 {
-    struct real_search search = {.name = name, .hash = real_gnu_hash_of(name), .behind_us = late};
+    struct real_search search = {
+        .name = name, .hash = real_gnu_hash_of(name), .behind_us = real_late};
     dl_iterate_phdr(real_search_module, &search);
     return search;
 }
@@ -209,11 +210,11 @@ static struct {
     const void *function;
     void *original;
 } moved[512];
-static uint32_t moved_count;
+static uint32_t real_moved_count;
 
 static void *real_original_of(void *function)
 {
-    for (uint32_t i = 0; i < moved_count; i++)
+    for (uint32_t i = 0; i < real_moved_count; i++)
         if (moved[i].function == function)
             return moved[i].original;
     return function;
@@ -240,12 +241,12 @@ bool real_is_moved(const void *function)
 void real_move(void *function, void *original)
 {
     uint32_t at = 0;
-    while (at < moved_count && moved[at].function != function)
+    while (at < real_moved_count && moved[at].function != function)
         at++; /* a module may be loaded again at the same address */
     if (at < sizeof moved / sizeof *moved) {
         moved[at].function = function;
         moved[at].original = original;
-        moved_count += at == moved_count;
+        real_moved_count += at == real_moved_count;
     }
 #define ALLOCATION(name, ...)     MOVE(name)
 #define ALLOCATION_OUT(name, ...) MOVE(name)
@@ -290,21 +291,21 @@ bool real_code_around(const void *function, uintptr_t *lo, uintptr_t *hi)
 
 /* Code of allocators: our own module, malloc's (and that of a malloc ahead of us), and every
  * operator that is in neither. `end` is written last, and is 0 if the module was unloaded. */
-static struct real_range allocators[64];
-static uint32_t allocator_count;
+static struct real_range real_allocators[64];
+static uint32_t real_allocator_count;
 
 bool real_is_allocator(uintptr_t ip)
 {
-    uint32_t count = __atomic_load_n(&allocator_count, __ATOMIC_ACQUIRE);
+    uint32_t count = __atomic_load_n(&real_allocator_count, __ATOMIC_ACQUIRE);
     for (uint32_t i = 0; i < count; i++)
-        if (ip >= allocators[i].start && ip < allocators[i].end)
+        if (ip >= real_allocators[i].start && ip < real_allocators[i].end)
             return true;
     return false;
 }
 
 /* The modules of malloc, and of a malloc ahead of us, if they are allocators and nothing else. */
-static struct real_range allocator_modules[2];
-static uint32_t allocator_module_count;
+static struct real_range real_allocator_modules[2];
+static uint32_t real_allocator_module_count;
 
 static bool real_is_in(const struct real_range *range, uintptr_t address)
 {
@@ -313,9 +314,9 @@ static bool real_is_in(const struct real_range *range, uintptr_t address)
 
 bool real_is_allocator_module(uintptr_t ip)
 {
-    uint32_t count = __atomic_load_n(&allocator_module_count, __ATOMIC_ACQUIRE);
+    uint32_t count = __atomic_load_n(&real_allocator_module_count, __ATOMIC_ACQUIRE);
     for (uint32_t i = 0; i < count; i++)
-        if (real_is_in(&allocator_modules[i], ip))
+        if (real_is_in(&real_allocator_modules[i], ip))
             return true;
     return false;
 }
@@ -323,37 +324,38 @@ bool real_is_allocator_module(uintptr_t ip)
 static void real_see_allocator_module(const void *function)
 {
     struct real_range range = {.address = (uintptr_t)function};
-    uint32_t count = allocator_module_count;
-    if (!function || count == sizeof allocator_modules / sizeof *allocator_modules ||
+    uint32_t count = real_allocator_module_count;
+    if (!function || count == sizeof real_allocator_modules / sizeof *real_allocator_modules ||
         real_is_allocator_module((uintptr_t)function) ||
         !dl_iterate_phdr(real_find_range, &range) || range.is_program ||
         real_is_in(&range, (uintptr_t)real._exit) || real_is_in(&range, (uintptr_t)real_init))
         return;
-    allocator_modules[count] = range;
-    __atomic_store_n(&allocator_module_count, count + 1, __ATOMIC_RELEASE);
+    real_allocator_modules[count] = range;
+    __atomic_store_n(&real_allocator_module_count, count + 1, __ATOMIC_RELEASE);
 }
 
 static void real_add_range(struct real_range range)
 {
-    uint32_t count = allocator_count, at = 0;
+    uint32_t count = real_allocator_count, at = 0;
     if (real_is_allocator(range.address))
         return;
-    while (at < count && allocators[at].end)
+    while (at < count && real_allocators[at].end)
         at++; /* the place of an unloaded module is used again */
-    if (at == sizeof allocators / sizeof *allocators)
+    if (at == sizeof real_allocators / sizeof *real_allocators)
         return;
-    allocators[at].address = range.address; /* if two threads come at once, one range is lost until
+    real_allocators[at].address =
+        range.address; /* if two threads come at once, one range is lost until
                                              * it is added again */
-    allocators[at].start = range.start;
-    __atomic_store_n(&allocators[at].end, range.end, __ATOMIC_RELEASE);
+    real_allocators[at].start = range.start;
+    __atomic_store_n(&real_allocators[at].end, range.end, __ATOMIC_RELEASE);
     if (at == count)
-        __atomic_store_n(&allocator_count, count + 1, __ATOMIC_RELEASE);
+        __atomic_store_n(&real_allocator_count, count + 1, __ATOMIC_RELEASE);
 }
 
 struct real_gone {
     uint32_t count;
-    uintptr_t ends[sizeof allocators / sizeof *allocators];
-    bool seen[sizeof allocators / sizeof *allocators];
+    uintptr_t ends[sizeof real_allocators / sizeof *real_allocators];
+    bool seen[sizeof real_allocators / sizeof *real_allocators];
 };
 
 static int real_see_ranges(struct dl_phdr_info *info, size_t size, void *context)
@@ -364,7 +366,7 @@ static int real_see_ranges(struct dl_phdr_info *info, size_t size, void *context
         const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
         uintptr_t start = info->dlpi_addr + segment->p_vaddr;
         for (uint32_t k = 0; segment->p_type == PT_LOAD && k < gone->count; k++)
-            gone->seen[k] |= allocators[k].address - start < segment->p_memsz;
+            gone->seen[k] |= real_allocators[k].address - start < segment->p_memsz;
     }
     return 0;
 }
@@ -373,13 +375,13 @@ static int real_see_ranges(struct dl_phdr_info *info, size_t size, void *context
  * that another thread has put there since we read `end` stays. */
 void real_forget_gone(void)
 {
-    struct real_gone gone = {.count = __atomic_load_n(&allocator_count, __ATOMIC_ACQUIRE)};
+    struct real_gone gone = {.count = __atomic_load_n(&real_allocator_count, __ATOMIC_ACQUIRE)};
     for (uint32_t i = 0; i < gone.count; i++)
-        gone.ends[i] = __atomic_load_n(&allocators[i].end, __ATOMIC_ACQUIRE);
+        gone.ends[i] = __atomic_load_n(&real_allocators[i].end, __ATOMIC_ACQUIRE);
     dl_iterate_phdr(real_see_ranges, &gone);
     for (uint32_t i = 0; i < gone.count; i++)
         if (gone.ends[i] && !gone.seen[i])
-            __atomic_compare_exchange_n(&allocators[i].end, &gone.ends[i], 0, false,
+            __atomic_compare_exchange_n(&real_allocators[i].end, &gone.ends[i], 0, false,
                                         __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 }
 
@@ -465,7 +467,7 @@ bool real_init(void)
     /* A preloaded library is before the C library in the loader's order; one that is loaded later
      * is behind it. */
     struct real_search libc = real_find_function("_exit");
-    late = libc.before && !libc.found;
+    real_late = libc.before && !libc.found;
     real_find_all();
     struct real_search allocator = real_find_function("malloc");
     void *found = allocator.found ? allocator.found : allocator.before;
@@ -476,7 +478,7 @@ bool real_init(void)
     }
     /* A malloc ahead of us (another profiler's, or the program's own) may call ours. If operator
      * new calls it, the call that comes to us from there belongs to the operator. */
-    passed_over = !late && allocator.before;
+    real_passed_over = !real_late && allocator.before;
     if (!REAL_MALLOC_IS_OURS && allocator.before)
         real_add_module(allocator.before);
     /* operator new[] may end in a jump to operator new; then the caller's address is in our own

@@ -634,11 +634,12 @@ static void families_tell_inlined(const struct examination *examination)
 
 /* Rows of earlier sessions too, because their functions stay hooked. */
 enum { POOL_ROWS = 2 * WIRE_POOL_FUNCTIONS };
-LARGE_STATIC static struct family_row pool_rows[POOL_ROWS];
-LARGE_STATIC static char pool_names[POOL_ROWS][WIRE_POOL_NAME_BYTES];
-LARGE_STATIC static uint8_t pool_places[POOL_ROWS]; /* places in the header, of rows that are not
+LARGE_STATIC static struct family_row families_pool_rows[POOL_ROWS];
+LARGE_STATIC static char families_pool_names[POOL_ROWS][WIRE_POOL_NAME_BYTES];
+LARGE_STATIC static uint8_t
+    families_pool_places[POOL_ROWS]; /* places in the header, of rows that are not
                                                      * idle */
-static unsigned pool_row_count;
+static unsigned families_pool_row_count;
 
 static bool families_is_named(const struct family_row *row, const struct wire_pool_function *named)
 {
@@ -652,21 +653,21 @@ static bool families_is_named(const struct family_row *row, const struct wire_po
 static unsigned families_row_of(const struct wire_pool_function *named)
 {
     unsigned i = 0;
-    while (i < pool_row_count && !families_is_named(&pool_rows[i], named))
+    while (i < families_pool_row_count && !families_is_named(&families_pool_rows[i], named))
         i++;
-    if (i < pool_row_count || i == POOL_ROWS)
+    if (i < families_pool_row_count || i == POOL_ROWS)
         return i;
-    memcpy(pool_names[i], named->name, WIRE_POOL_NAME_BYTES - 1);
-    pool_rows[i] = (struct family_row){.name = pool_names[i],
-                                       .does = FAMILY_POOL_ALLOCATES + named->does,
-                                       .kind = WIRE_POOL & 0xff,
-                                       .block = named->block,
-                                       .count = named->count,
-                                       .size = named->size,
-                                       .align = -1,
-                                       .pool = named->pool,
-                                       .out = named->out};
-    return pool_row_count++;
+    memcpy(families_pool_names[i], named->name, WIRE_POOL_NAME_BYTES - 1);
+    families_pool_rows[i] = (struct family_row){.name = families_pool_names[i],
+                                                .does = FAMILY_POOL_ALLOCATES + named->does,
+                                                .kind = WIRE_POOL & 0xff,
+                                                .block = named->block,
+                                                .count = named->count,
+                                                .size = named->size,
+                                                .align = -1,
+                                                .pool = named->pool,
+                                                .out = named->out};
+    return families_pool_row_count++;
 }
 
 /* Copies the named functions at the session's beginning, because the header does not outlive the
@@ -675,14 +676,14 @@ static void families_read_pools(void)
 {
     const struct wire_header *header = shared_header();
     imports_begin();
-    for (unsigned i = 0; i < pool_row_count; i++)
-        pool_rows[i].is_idle = true;
+    for (unsigned i = 0; i < families_pool_row_count; i++)
+        families_pool_rows[i].is_idle = true;
     for (unsigned i = 0; i < header->pool_function_count && i < WIRE_POOL_FUNCTIONS; i++) {
         unsigned row = families_row_of(&header->pool_functions[i]);
         if (row == POOL_ROWS)
             continue;
-        pool_rows[row].is_idle = false;
-        pool_places[row] = (uint8_t)i;
+        families_pool_rows[row].is_idle = false;
+        families_pool_places[row] = (uint8_t)i;
     }
 }
 
@@ -733,7 +734,9 @@ static void families_add_pool(struct examination *examination, const struct fami
 {
     if (symbol->st_shndx == SHN_UNDEF)
         return;
-    atomic_store(&shared_header()->pool_functions[pool_places[row - pool_rows]].is_there, 1);
+    atomic_store(
+        &shared_header()->pool_functions[families_pool_places[row - families_pool_rows]].is_there,
+        1);
     if (ELF64_ST_TYPE(symbol->st_info) == STT_GNU_IFUNC) {
         examination->chosen = row;
         examination->is_chosen_imported = families_import_chosen(examination, row);
@@ -747,25 +750,26 @@ static void families_add_pool(struct examination *examination, const struct fami
 
 static void families_find_pools(struct examination *examination)
 {
-    for (unsigned i = 0; i < pool_row_count; i++) {
-        const ElfW(Sym) *symbol =
-            pool_rows[i].is_idle ? NULL : real_symbol(examination->info, pool_rows[i].name);
+    for (unsigned i = 0; i < families_pool_row_count; i++) {
+        const ElfW(Sym) *symbol = families_pool_rows[i].is_idle
+                                      ? NULL
+                                      : real_symbol(examination->info, families_pool_rows[i].name);
         if (symbol)
-            families_add_pool(examination, &pool_rows[i], symbol);
+            families_add_pool(examination, &families_pool_rows[i], symbol);
     }
     for (size_t k = 0; k < families_symbols(examination); k++) {
         const ElfW(Sym) *symbol = families_symbol(examination, k);
         const char *name = families_name(examination, symbol);
-        for (unsigned i = 0; *name && i < pool_row_count; i++)
-            if (*name == *pool_rows[i].name && !pool_rows[i].is_idle &&
-                strcmp(name, pool_rows[i].name) == 0)
-                families_add_pool(examination, &pool_rows[i], symbol);
+        for (unsigned i = 0; *name && i < families_pool_row_count; i++)
+            if (*name == *families_pool_rows[i].name && !families_pool_rows[i].is_idle &&
+                strcmp(name, families_pool_rows[i].name) == 0)
+                families_add_pool(examination, &families_pool_rows[i], symbol);
     }
 }
 
 static void families_examine_pools(struct examination *examination)
 {
-    if (!pool_row_count)
+    if (!families_pool_row_count)
         return;
     examination->is_of_pools = true;
     examination->count = 0;
@@ -848,7 +852,7 @@ static int families_examine(struct dl_phdr_info *info, size_t size, void *contex
     return 0;
 }
 
-static unsigned long long adds_seen;
+static unsigned long long families_adds_seen;
 
 static int families_read_adds(struct dl_phdr_info *info, size_t size, void *context)
 {
@@ -868,7 +872,7 @@ static int families_count(struct dl_phdr_info *info, size_t size, void *context)
 static void families_survey(unsigned long long adds)
 {
     unsigned modules = 0;
-    unsigned long long fresh = adds - adds_seen;
+    unsigned long long fresh = adds - families_adds_seen;
     struct families_survey survey = {.examination = private_borrow(sizeof *survey.examination)};
     if (!survey.examination)
         return;
@@ -876,7 +880,7 @@ static void families_survey(unsigned long long adds)
     survey.from = fresh < modules ? modules - (unsigned)fresh : 0;
     dl_iterate_phdr(families_examine, &survey);
     private_return(survey.examination, sizeof *survey.examination);
-    adds_seen = adds;
+    families_adds_seen = adds;
 }
 
 /* A recorder that was loaded late makes a pass over all modules anyway (patch.h). */
@@ -891,7 +895,7 @@ void families_begin(void)
     unsigned long long adds = 0;
     int saved_errno = errno;
     uint64_t signals = signal_lock_block();
-    adds_seen = 0;
+    families_adds_seen = 0;
     families_read_pools();
     dl_iterate_phdr(families_read_adds, &adds);
     families_survey(adds);
@@ -930,7 +934,7 @@ void families_new(void)
         return;
     uint64_t signals = signal_lock_block();
     dl_iterate_phdr(families_read_adds, &adds);
-    if (adds != adds_seen) {
+    if (adds != families_adds_seen) {
         families_survey(adds);
         families_set_imports();
     }

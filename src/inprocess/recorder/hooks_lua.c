@@ -24,11 +24,11 @@ static const char *const functions[FUNCTIONS_MOST] = {
 __attribute__((used, visibility("hidden"))) void *hooks_lua_originals[FUNCTIONS_MOST];
 
 /* Of all threads; one whose thread has ended is that of the next thread with its pointer. */
-static struct lua_calls *all;
+static struct lua_calls *hooks_lua_all;
 
 static struct lua_calls *hooks_lua_find(uintptr_t thread)
 {
-    struct lua_calls *calls = __atomic_load_n(&all, __ATOMIC_ACQUIRE);
+    struct lua_calls *calls = __atomic_load_n(&hooks_lua_all, __ATOMIC_ACQUIRE);
 
     while (calls && calls->thread != thread)
         calls = calls->next;
@@ -45,9 +45,9 @@ static __attribute__((noinline)) struct lua_calls *hooks_lua_calls_new(void)
         calls->count = 0;
     } else if ((calls = private_map_kept(sizeof *calls)) != NULL) {
         calls->thread = thread;
-        calls->next = __atomic_load_n(&all, __ATOMIC_RELAXED);
-        while (!__atomic_compare_exchange_n(&all, &calls->next, calls, true, __ATOMIC_RELEASE,
-                                            __ATOMIC_RELAXED)) {
+        calls->next = __atomic_load_n(&hooks_lua_all, __ATOMIC_RELAXED);
+        while (!__atomic_compare_exchange_n(&hooks_lua_all, &calls->next, calls, true,
+                                            __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {
         }
     }
     if (calls)

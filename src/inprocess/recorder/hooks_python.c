@@ -63,12 +63,12 @@ static uintptr_t hooks_python_real_free(uintptr_t domain, uintptr_t block, uintp
     }
 static const struct family_entry entry_malloc = {ROW(ALLOCATES, MALLOC, -1, -1, 1),
                                                  hooks_python_real_malloc, NULL},
-                                 entry_calloc = {ROW(ALLOCATES, CALLOC, -1, 1, 2),
-                                                 hooks_python_real_calloc, NULL},
-                                 entry_realloc = {ROW(RESIZES, MALLOC, 1, -1, 2),
-                                                  hooks_python_real_realloc, NULL},
-                                 entry_free = {ROW(RELEASES, MALLOC, 1, -1, -1),
-                                               hooks_python_real_free, NULL};
+                                 hooks_python_entry_calloc = {ROW(ALLOCATES, CALLOC, -1, 1, 2),
+                                                              hooks_python_real_calloc, NULL},
+                                 hooks_python_entry_realloc = {ROW(RESIZES, MALLOC, 1, -1, 2),
+                                                               hooks_python_real_realloc, NULL},
+                                 hooks_python_entry_free = {ROW(RELEASES, MALLOC, 1, -1, -1),
+                                                            hooks_python_real_free, NULL};
 
 /* ---- The hooks ---- */
 
@@ -87,7 +87,7 @@ PYTHON_HOOK void *hooks_python_malloc(void *domain, size_t size)
 
 PYTHON_HOOK void *hooks_python_calloc(void *domain, size_t count, size_t size)
 {
-    const struct family_call call = {&entry_calloc, {(uintptr_t)domain, count, size}};
+    const struct family_call call = {&hooks_python_entry_calloc, {(uintptr_t)domain, count, size}};
     uintptr_t frame = HOOK_FRAME();
     struct thread *thread = thread_hook_enter(frame);
     if (unlikely(!thread))
@@ -100,7 +100,7 @@ PYTHON_HOOK void *hooks_python_calloc(void *domain, size_t count, size_t size)
  * nothing. */
 PYTHON_HOOK void *hooks_python_realloc(void *domain, void *block, size_t size)
 {
-    const struct family_call call = {&entry_realloc,
+    const struct family_call call = {&hooks_python_entry_realloc,
                                      {(uintptr_t)domain, (uintptr_t)block, size ? size : 1}};
     uintptr_t frame = HOOK_FRAME();
     if (block)
@@ -115,7 +115,8 @@ PYTHON_HOOK void *hooks_python_realloc(void *domain, void *block, size_t size)
 
 PYTHON_HOOK void hooks_python_free(void *domain, void *block)
 {
-    const struct family_call call = {&entry_free, {(uintptr_t)domain, (uintptr_t)block}};
+    const struct family_call call = {&hooks_python_entry_free,
+                                     {(uintptr_t)domain, (uintptr_t)block}};
     uintptr_t frame = HOOK_FRAME();
     if (!block)
         return;

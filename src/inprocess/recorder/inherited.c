@@ -31,58 +31,59 @@ struct inherited_slot {
 
 bool inherited_is_kept;
 
-LARGE_STATIC static struct spans spans;
-static uint32_t root;
-static bool must_tell;
+LARGE_STATIC static struct spans inherited_spans;
+static uint32_t inherited_root;
+static bool inherited_must_tell;
 
 LARGE_STATIC static uintptr_t
-    *chunks[CHUNKS];                 /* of words; a path is its number of addresses, then these,
+    *inherited_chunks[CHUNKS]; /* of words; a path is its number of addresses, then these,
                                  * innermost first */
-static uint32_t words_used = 1;      /* place 0 is no path */
-static struct inherited_slot *slots; /* a fork wipes it */
-static uint32_t slots_used;
+static uint32_t inherited_words_used = 1;      /* place 0 is no path */
+static struct inherited_slot *inherited_slots; /* a fork wipes it */
+static uint32_t inherited_slots_used;
 
 void inherited_begin(bool follow, bool is_child)
 {
-    if (is_child && spans_begin_in_child(&spans))
-        root = 0;
-    if (slots && !is_child)
-        memset(slots, 0, SLOTS * sizeof *slots);
-    slots_used = 0;
-    must_tell = is_child && follow && root;
+    if (is_child && spans_begin_in_child(&inherited_spans))
+        inherited_root = 0;
+    if (inherited_slots && !is_child)
+        memset(inherited_slots, 0, SLOTS * sizeof *inherited_slots);
+    inherited_slots_used = 0;
+    inherited_must_tell = is_child && follow && inherited_root;
     __atomic_store_n(&inherited_is_kept, follow, __ATOMIC_RELAXED);
 }
 
 void inherited_forget(void)
 {
-    root = 0;
-    words_used = 1;
-    if (slots)
-        memset(slots, 0, SLOTS * sizeof *slots); /* other paths have these numbers now */
-    spans_forget(&spans);
+    inherited_root = 0;
+    inherited_words_used = 1;
+    if (inherited_slots)
+        memset(inherited_slots, 0,
+               SLOTS * sizeof *inherited_slots); /* other paths have these numbers now */
+    spans_forget(&inherited_spans);
 }
 
 /* ---- Paths --------------------------------------------------------------------------------- */
 
 static uintptr_t *inherited_words(uint32_t place)
 {
-    return &chunks[place >> WORDS_LOG2][place & ((1u << WORDS_LOG2) - 1)];
+    return &inherited_chunks[place >> WORDS_LOG2][place & ((1u << WORDS_LOG2) - 1)];
 }
 
 /* Room for so many words in one chunk; 0: there is no memory. */
 static uint32_t inherited_room(uint32_t words)
 {
-    uint32_t place = words_used, chunk;
+    uint32_t place = inherited_words_used, chunk;
     if ((place + words - 1) >> WORDS_LOG2 != place >> WORDS_LOG2)
         place = ((place >> WORDS_LOG2) + 1) << WORDS_LOG2;
     chunk = place >> WORDS_LOG2;
     if (chunk >= CHUNKS)
         return 0;
-    if (!chunks[chunk])
-        chunks[chunk] = private_map_kept(sizeof(uintptr_t) << WORDS_LOG2);
-    if (!chunks[chunk])
+    if (!inherited_chunks[chunk])
+        inherited_chunks[chunk] = private_map_kept(sizeof(uintptr_t) << WORDS_LOG2);
+    if (!inherited_chunks[chunk])
         return 0;
-    words_used = place + words;
+    inherited_words_used = place + words;
     return place;
 }
 
@@ -104,14 +105,15 @@ static uint32_t inherited_keep_path(uint32_t node)
 static struct inherited_slot *inherited_slot(uint32_t node)
 {
     uint32_t at = (uint32_t)hash_u64(node);
-    if (!slots && !(slots = private_map_lasting(SLOTS * sizeof *slots)))
+    if (!inherited_slots &&
+        !(inherited_slots = private_map_lasting(SLOTS * sizeof *inherited_slots)))
         return NULL;
     for (;; at++) {
-        struct inherited_slot *slot = &slots[at % SLOTS];
+        struct inherited_slot *slot = &inherited_slots[at % SLOTS];
         if (slot->node == node)
             return slot;
         if (!slot->node)
-            return slots_used < SLOTS / 4 * 3 ? slot : NULL;
+            return inherited_slots_used < SLOTS / 4 * 3 ? slot : NULL;
     }
 }
 
@@ -121,7 +123,7 @@ static void inherited_know(uint32_t node, uint32_t place)
     if (!slot || slot->node)
         return;
     *slot = (struct inherited_slot){node, place};
-    slots_used++;
+    inherited_slots_used++;
 }
 
 static uint32_t inherited_place_of(uint32_t node)
@@ -163,17 +165,17 @@ static size_t inherited_whole_pages(size_t bytes)
  * records have no kind. */
 static uintptr_t inherited_said_at(uintptr_t address)
 {
-    uint32_t number = spans_floor(&spans, root, address);
-    const struct span *span = number ? &spans_node(&spans, number)->span : NULL;
+    uint32_t number = spans_floor(&inherited_spans, inherited_root, address);
+    const struct span *span = number ? &spans_node(&inherited_spans, number)->span : NULL;
     bool is_there = span && address - span->address < span->bytes;
     return is_there ? span->tag & SAID : (uintptr_t)MAPPING_ANONYMOUS;
 }
 
 static void inherited_put(uintptr_t address, size_t bytes, uintptr_t tag)
 {
-    uint32_t number = spans_new(&spans, &(struct span){address, bytes, tag});
+    uint32_t number = spans_new(&inherited_spans, &(struct span){address, bytes, tag});
     if (number)
-        spans_insert(&spans, &root, number);
+        spans_insert(&inherited_spans, &inherited_root, number);
 }
 
 void inherited_maps(struct thread *thread, uintptr_t address, size_t bytes, uint32_t node,
@@ -184,44 +186,44 @@ void inherited_maps(struct thread *thread, uintptr_t address, size_t bytes, uint
             WIRE_MAPPING_KIND | WIRE_MAPPING_RESERVED | WIRE_MAPPING_STACK | WIRE_MAPPING_ALLOCATORS
     };
     bytes = inherited_whole_pages(bytes);
-    if (!bytes || address + bytes < address || !spans_lock(&spans, thread))
+    if (!bytes || address + bytes < address || !spans_lock(&inherited_spans, thread))
         return;
     uintptr_t flags = wire_mapping_kind(said) ? said & FOR_GOOD : inherited_said_at(old);
     flags |= said & WIRE_MAPPING_ALLOCATORS;
-    spans_clear(&spans, &root, address, address + bytes);
+    spans_clear(&inherited_spans, &inherited_root, address, address + bytes);
     inherited_put(address, bytes, (uintptr_t)inherited_place_of(node) << SAID_BITS | flags);
-    spans_unlock(&spans);
+    spans_unlock(&inherited_spans);
 }
 
 void inherited_unmaps(struct thread *thread, uintptr_t address, size_t bytes)
 {
     bytes = inherited_whole_pages(bytes);
-    if (!bytes || address + bytes < address || !spans_lock(&spans, thread))
+    if (!bytes || address + bytes < address || !spans_lock(&inherited_spans, thread))
         return;
-    spans_clear(&spans, &root, address, address + bytes);
-    spans_unlock(&spans);
+    spans_clear(&inherited_spans, &inherited_root, address, address + bytes);
+    spans_unlock(&inherited_spans);
 }
 
 /* If a segment of System V begins there. */
 void inherited_detaches(struct thread *thread, uintptr_t address)
 {
-    if (!spans_lock(&spans, thread))
+    if (!spans_lock(&inherited_spans, thread))
         return;
-    uint32_t number = spans_floor(&spans, root, address);
-    const struct span *span = number ? &spans_node(&spans, number)->span : NULL;
+    uint32_t number = spans_floor(&inherited_spans, inherited_root, address);
+    const struct span *span = number ? &spans_node(&inherited_spans, number)->span : NULL;
     if (span && span->address == address && wire_mapping_kind((uint32_t)span->tag) == MAPPING_SYSV)
-        spans_clear(&spans, &root, address, address + span->bytes);
-    spans_unlock(&spans);
+        spans_clear(&inherited_spans, &inherited_root, address, address + span->bytes);
+    spans_unlock(&inherited_spans);
 }
 
 /* The first span that ends above the address; 0: none. */
 static uint32_t inherited_above(uintptr_t address)
 {
-    uint32_t number = spans_floor(&spans, root, address);
-    if (number &&
-        address - spans_node(&spans, number)->span.address < spans_node(&spans, number)->span.bytes)
+    uint32_t number = spans_floor(&inherited_spans, inherited_root, address);
+    if (number && address - spans_node(&inherited_spans, number)->span.address <
+                      spans_node(&inherited_spans, number)->span.bytes)
         return number;
-    return spans_ceiling(&spans, root, address);
+    return spans_ceiling(&inherited_spans, inherited_root, address);
 }
 
 static void inherited_change(uintptr_t from, uintptr_t to, uintptr_t tag, uint32_t node)
@@ -229,7 +231,7 @@ static void inherited_change(uintptr_t from, uintptr_t to, uintptr_t tag, uint32
     uintptr_t flags = (tag & SAID) ^ WIRE_MAPPING_RESERVED;
     bool is_memory = !(flags & WIRE_MAPPING_RESERVED);
     uintptr_t place = is_memory ? inherited_place_of(node) : tag >> SAID_BITS;
-    spans_clear(&spans, &root, from, to);
+    spans_clear(&inherited_spans, &inherited_root, from, to);
     inherited_put(from, to - from, place << SAID_BITS | flags);
 }
 
@@ -238,18 +240,18 @@ void inherited_protects(struct thread *thread, uintptr_t address, size_t bytes, 
 {
     uintptr_t end = address + inherited_whole_pages(bytes);
     uint32_t number;
-    if (end < address || !spans_lock(&spans, thread))
+    if (end < address || !spans_lock(&inherited_spans, thread))
         return;
     while (address < end && (number = inherited_above(address)) != 0 &&
-           spans_node(&spans, number)->span.address < end) {
-        struct span span = spans_node(&spans, number)->span;
+           spans_node(&inherited_spans, number)->span.address < end) {
+        struct span span = spans_node(&inherited_spans, number)->span;
         uintptr_t from = span.address > address ? span.address : address;
         uintptr_t to = span.address + span.bytes < end ? span.address + span.bytes : end;
         if (wire_mapping_is_reserved((uint32_t)span.tag) != is_reserved)
             inherited_change(from, to, span.tag, node);
         address = to;
     }
-    spans_unlock(&spans);
+    spans_unlock(&inherited_spans);
 }
 
 /* ---- In the child -------------------------------------------------------------------------- */
@@ -257,12 +259,12 @@ void inherited_protects(struct thread *thread, uintptr_t address, size_t bytes, 
 /* Copies the first span at or above the address. False: there is none. */
 static bool inherited_next(struct thread *thread, uintptr_t address, struct span *span)
 {
-    if (!spans_lock(&spans, thread))
+    if (!spans_lock(&inherited_spans, thread))
         return false;
-    uint32_t number = spans_ceiling(&spans, root, address);
+    uint32_t number = spans_ceiling(&inherited_spans, inherited_root, address);
     if (number)
-        *span = spans_node(&spans, number)->span;
-    spans_unlock(&spans);
+        *span = spans_node(&inherited_spans, number)->span;
+    spans_unlock(&inherited_spans);
     return number;
 }
 
@@ -270,9 +272,9 @@ void inherited_tell(struct thread *thread)
 {
     uintptr_t frame = (uintptr_t)__builtin_frame_address(0);
     struct span span;
-    if (!must_tell)
+    if (!inherited_must_tell)
         return;
-    must_tell = false;
+    inherited_must_tell = false;
     for (uintptr_t at = 0; inherited_next(thread, at, &span); at = span.address + 1) {
         uint32_t node = inherited_node_of((uint32_t)(span.tag >> SAID_BITS));
         thread_record_long_at(thread, frame, node, WIRE_MMAP, span.address, span.bytes,

@@ -24,18 +24,18 @@ bool last_writes_are_asked;
  * addresses with the same 32 bits, or times that wrap round, make an old block look young: it is
  * not asked for, and its last write stays unknown. */
 enum { BIRTHS_LOG2 = 12, TIME_SHIFT = 16, ALIGN_LOG2 = 4 };
-static LARGE_STATIC uint64_t births[1 << BIRTHS_LOG2];
-static uint64_t interval;
+static LARGE_STATIC uint64_t last_writes_births[1 << BIRTHS_LOG2];
+static uint64_t last_writes_interval;
 
 void last_writes_begin(uint64_t interval_ticks)
 {
-    interval = interval_ticks >> TIME_SHIFT;
+    last_writes_interval = interval_ticks >> TIME_SHIFT;
     last_writes_are_asked = interval_ticks != 0;
 }
 
 static uint64_t *last_writes_place(uintptr_t block)
 {
-    return &births[hash_u64(block) >> (64 - BIRTHS_LOG2)];
+    return &last_writes_births[hash_u64(block) >> (64 - BIRTHS_LOG2)];
 }
 
 static uint32_t last_writes_time(void)
@@ -53,7 +53,7 @@ static bool last_writes_is_young(uintptr_t block)
 {
     uint64_t birth = __atomic_load_n(last_writes_place(block), __ATOMIC_RELAXED);
     return birth >> 32 == (uint32_t)(block >> ALIGN_LOG2) &&
-           (uint32_t)(last_writes_time() - (uint32_t)birth) < interval;
+           (uint32_t)(last_writes_time() - (uint32_t)birth) < last_writes_interval;
 }
 
 /* ---- Asking ---------------------------------------------------------------------------------- */

@@ -12,12 +12,12 @@
 
 /* The process that has a thread in one of these functions; 0: none. In the child of a fork it may
  * be the parent's number, whose thread is not in the child. */
-static _Atomic uint32_t busy;
+static _Atomic uint32_t late_busy;
 
 static bool late_enter(void)
 {
     uint32_t here = (uint32_t)syscall(SYS_getpid), found = 0;
-    while (!atomic_compare_exchange_strong(&busy, &found, here))
+    while (!atomic_compare_exchange_strong(&late_busy, &found, here))
         if (found == here)
             return false;
     thread_hold(true);
@@ -27,7 +27,7 @@ static bool late_enter(void)
 static int late_leave(int status)
 {
     thread_hold(false);
-    atomic_store(&busy, 0);
+    atomic_store(&late_busy, 0);
     return status;
 }
 

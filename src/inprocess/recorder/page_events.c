@@ -47,7 +47,7 @@ int pages_madvise(void *address, size_t bytes, int advice)
 
 /* Are the operators new of libstdc++ and of the program known? They are searched for until the
  * first one is found, because C++ may come with a plug-in. */
-static bool operators_known;
+static bool page_events_operators_known;
 
 static void page_events_find_operators(void)
 {
@@ -60,19 +60,19 @@ static void page_events_find_operators(void)
         return;
     for (size_t i = 0; i < sizeof takers / sizeof *takers; i++)
         real_find_operator(takers[i]);
-    __atomic_store_n(&operators_known, true, __ATOMIC_RELEASE);
+    __atomic_store_n(&page_events_operators_known, true, __ATOMIC_RELEASE);
 }
 
 void page_events_saw_code(uintptr_t ip)
 {
     modules_saw_code(ip);
-    if (!__atomic_load_n(&operators_known, __ATOMIC_ACQUIRE))
+    if (!__atomic_load_n(&page_events_operators_known, __ATOMIC_ACQUIRE))
         page_events_find_operators();
 }
 
 void hooks_new_forget(void)
 {
-    __atomic_store_n(&operators_known, false, __ATOMIC_RELEASE);
+    __atomic_store_n(&page_events_operators_known, false, __ATOMIC_RELEASE);
 }
 
 /* The call path without its innermost frames in BFM and operator new. */

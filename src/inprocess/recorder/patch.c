@@ -100,19 +100,19 @@ static int patch_find_function(const char *name)
  *   variable     written by                               read by
  *   on           patch_on(), patch_off(), under the       a pass, under the lock. Hooks, without:
  *                lock                                     a hint, and then a pass decides
- *   adds_seen    each pass at its end, under the lock     patch_new(), without the lock: a hint
+ *   patch_adds_seen    each pass at its end, under the lock     patch_new(), without the lock: a hint
  *   due          any thread; the thread that answers      thread_make_room(): a hint
  *                exchanges it
- *   deep_from    patch_expect_deep() lowers it            patch_see_deep(), by that exchange
+ *   patch_deep_from    patch_expect_deep() lowers it            patch_see_deep(), by that exchange
  *                (release). patch_see_deep() exchanges
  *                it for NONE (acquire), and puts it
  *                back if it is not done, unless a lower
  *                value is there. patch_before_close()
  *                sets NONE
- *   deep_adds    patch_expect_deep(), while deep_from     patch_see_deep(): nothing has been loaded
- *                is NONE and before it sets deep_from.    if it is the loader's count
+ *   patch_deep_adds    patch_expect_deep(), while patch_deep_from     patch_see_deep(): nothing has been loaded
+ *                is NONE and before it sets patch_deep_from.    if it is the loader's count
  *                patch_see_deep() sets 0
- *   deep_tries   patch_expect_deep() sets it,             patch_see_deep()
+ *   patch_deep_tries   patch_expect_deep() sets it,             patch_see_deep()
  *                patch_see_deep() counts it down to 0
  *
  * Invariant of a recorder that was loaded late: a pass that writes hooks runs only while `on`, and
@@ -123,14 +123,15 @@ static int patch_find_function(const char *name)
  * So a stale value costs one pass too many or one event's delay, and never writes a wrong word. */
 enum { NONE = -1u, DEEP_TRIES = 200 };
 
-static bool on;
-static bool due;
-static unsigned long long adds_seen; /* the loader's count of loads at the last complete pass */
+static bool patch_is_on;
+static bool patch_due;
+static unsigned long long
+    patch_adds_seen; /* the loader's count of loads at the last complete pass */
 /* After a dlopen whose modules are not bound to our hooks, and could not be patched at once: */
-static unsigned deep_from = NONE; /* the number of modules before it; NONE: there was no such
+static unsigned patch_deep_from = NONE; /* the number of modules before it; NONE: there was no such
                                    * dlopen */
-static unsigned deep_tries;       /* at so many events more it is tested at once */
-static unsigned long long deep_adds;
+static unsigned patch_deep_tries;       /* at so many events more it is tested at once */
+static unsigned long long patch_deep_adds;
 
 enum pass_kind {
     PASS_ON,      /* hooks, from now on */
@@ -415,7 +416,8 @@ static int patch_count_mallocs(struct dl_phdr_info *info, size_t size, void *con
 /* A preloaded recorder patches single modules only (RTLD_DEEPBIND), and never calls patch_off(). */
 static bool patch_is_wanted(const struct patch_pass *pass)
 {
-    return pass->kind != PASS_NEW || !real_is_late() || __atomic_load_n(&on, __ATOMIC_RELAXED);
+    return pass->kind != PASS_NEW || !real_is_late() ||
+           __atomic_load_n(&patch_is_on, __ATOMIC_RELAXED);
 }
 
 static int patch_run_imports(struct patch_pass *pass)
@@ -434,18 +436,18 @@ static int patch_run(struct dl_phdr_info *info, size_t size, void *context)
     pass->has_imports = imports_are_there();
     if (pass->kind == PASS_IMPORTS)
         return patch_run_imports(pass);
-    bool was_on = __atomic_load_n(&on, __ATOMIC_RELAXED);
+    bool was_on = __atomic_load_n(&patch_is_on, __ATOMIC_RELAXED);
     if (!patch_is_wanted(pass))
         return 1;
     if (pass->kind != PASS_NEW)
-        __atomic_store_n(&on, pass->kind == PASS_ON, __ATOMIC_RELEASE);
+        __atomic_store_n(&patch_is_on, pass->kind == PASS_ON, __ATOMIC_RELEASE);
     patch_find_real(pass);
     dl_iterate_phdr(patch_count_mallocs, &foreign_mallocs);
     pass->lazy_is_certain = foreign_mallocs == 0 || (foreign_mallocs == 1 && !real_is_glibc());
     dl_iterate_phdr(patch_change_module, pass);
     if (pass->kind == PASS_NEW && pass->constructed && !was_on && shared_header())
         atomic_fetch_add(&shared_header()->unseen_constructors, pass->constructed);
-    __atomic_store_n(&adds_seen, pass->left_out ? 0 : pass->adds, __ATOMIC_RELAXED);
+    __atomic_store_n(&patch_adds_seen, pass->left_out ? 0 : pass->adds, __ATOMIC_RELAXED);
     return 1;
 }
 
@@ -481,13 +483,13 @@ static int patch_read_adds(struct dl_phdr_info *info, size_t size, void *context
 static void patch_soon(void);
 
 /* Modules that another thread is loading are patched at a later event. */
-static bool imports_left;
+static bool patch_imports_left;
 
 void patch_imports(void)
 {
     int saved_errno = errno;
     bool is_left = imports_are_there() && patch_pass(PASS_IMPORTS, 0) > 0;
-    __atomic_store_n(&imports_left, is_left, __ATOMIC_RELAXED);
+    __atomic_store_n(&patch_imports_left, is_left, __ATOMIC_RELAXED);
     if (is_left)
         patch_soon();
     errno = saved_errno;
@@ -513,21 +515,21 @@ static unsigned patch_count_modules(void)
 /* Of two numbers the lower one is kept, so that the earliest module is included. */
 static void patch_set_deep(unsigned from)
 {
-    unsigned found = __atomic_load_n(&deep_from, __ATOMIC_RELAXED);
-    while (from < found && !__atomic_compare_exchange_n(&deep_from, &found, from, true,
+    unsigned found = __atomic_load_n(&patch_deep_from, __ATOMIC_RELAXED);
+    while (from < found && !__atomic_compare_exchange_n(&patch_deep_from, &found, from, true,
                                                         __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {
     }
 }
 
 static __attribute__((noinline)) void patch_expect_deep(void)
 {
-    if (__atomic_load_n(&deep_from, __ATOMIC_ACQUIRE) == NONE) {
+    if (__atomic_load_n(&patch_deep_from, __ATOMIC_ACQUIRE) == NONE) {
         unsigned long long adds = 0;
         dl_iterate_phdr(patch_read_adds, &adds);
-        __atomic_store_n(&deep_adds, adds, __ATOMIC_RELAXED);
+        __atomic_store_n(&patch_deep_adds, adds, __ATOMIC_RELAXED);
     }
     patch_set_deep(patch_count_modules());
-    __atomic_store_n(&deep_tries, DEEP_TRIES, __ATOMIC_RELAXED);
+    __atomic_store_n(&patch_deep_tries, DEEP_TRIES, __ATOMIC_RELAXED);
     patch_soon();
 }
 
@@ -543,8 +545,8 @@ static __attribute__((noinline)) void patch_expect(int mode)
 /* Counts one try down, atomically. False: none is left. */
 static bool patch_take_deep_try(void)
 {
-    unsigned tries = __atomic_load_n(&deep_tries, __ATOMIC_RELAXED);
-    while (tries && !__atomic_compare_exchange_n(&deep_tries, &tries, tries - 1, true,
+    unsigned tries = __atomic_load_n(&patch_deep_tries, __ATOMIC_RELAXED);
+    while (tries && !__atomic_compare_exchange_n(&patch_deep_tries, &tries, tries - 1, true,
                                                  __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
     }
     return tries > 0;
@@ -556,19 +558,19 @@ static bool patch_take_deep_try(void)
 static bool patch_see_deep(void)
 {
     unsigned long long adds = 0;
-    if (__atomic_load_n(&deep_from, __ATOMIC_RELAXED) == NONE)
+    if (__atomic_load_n(&patch_deep_from, __ATOMIC_RELAXED) == NONE)
         return false;
-    unsigned from = __atomic_exchange_n(&deep_from, NONE, __ATOMIC_ACQUIRE);
+    unsigned from = __atomic_exchange_n(&patch_deep_from, NONE, __ATOMIC_ACQUIRE);
     if (from == NONE) /* another thread is at it */
         return false;
     dl_iterate_phdr(patch_read_adds, &adds);
-    if (adds != __atomic_load_n(&deep_adds, __ATOMIC_RELAXED)) {
+    if (adds != __atomic_load_n(&patch_deep_adds, __ATOMIC_RELAXED)) {
         if (patch_pass(PASS_NEW, from) == 0)
             return false;
-        __atomic_store_n(&deep_adds, 0, __ATOMIC_RELAXED);
+        __atomic_store_n(&patch_deep_adds, 0, __ATOMIC_RELAXED);
     }
     patch_set_deep(from);
-    __atomic_store_n(&due, true, __ATOMIC_RELAXED);
+    __atomic_store_n(&patch_due, true, __ATOMIC_RELAXED);
     return patch_take_deep_try();
 }
 
@@ -576,12 +578,12 @@ bool patch_new(void)
 {
     unsigned long long adds = 0;
     families_new();
-    if (__atomic_load_n(&imports_left, __ATOMIC_RELAXED))
+    if (__atomic_load_n(&patch_imports_left, __ATOMIC_RELAXED))
         patch_imports();
-    if (!__atomic_load_n(&on, __ATOMIC_ACQUIRE))
+    if (!__atomic_load_n(&patch_is_on, __ATOMIC_ACQUIRE))
         return patch_see_deep();
     dl_iterate_phdr(patch_read_adds, &adds);
-    if (adds != __atomic_load_n(&adds_seen, __ATOMIC_RELAXED)) {
+    if (adds != __atomic_load_n(&patch_adds_seen, __ATOMIC_RELAXED)) {
         int saved_errno = errno;
         patch_pass(PASS_NEW, 0);
         errno = saved_errno;
@@ -592,17 +594,18 @@ bool patch_new(void)
 void patch_before_close(void)
 {
     int saved_errno = errno;
-    if (__atomic_load_n(&on, __ATOMIC_ACQUIRE))
+    if (__atomic_load_n(&patch_is_on, __ATOMIC_ACQUIRE))
         return;
     patch_new();
     errno = saved_errno;
-    __atomic_store_n(&deep_from, NONE, __ATOMIC_RELEASE); /* indexes in the loader's list change */
+    __atomic_store_n(&patch_deep_from, NONE,
+                     __ATOMIC_RELEASE); /* indexes in the loader's list change */
 }
 
 bool patch_is_due(void)
 {
-    return unlikely(__atomic_load_n(&due, __ATOMIC_RELAXED)) &&
-           __atomic_exchange_n(&due, false, __ATOMIC_RELAXED);
+    return unlikely(__atomic_load_n(&patch_due, __ATOMIC_RELAXED)) &&
+           __atomic_exchange_n(&patch_due, false, __ATOMIC_RELAXED);
 }
 
 /* ---- Modules that come later ---- */
@@ -646,7 +649,7 @@ static __attribute__((noinline)) bool patch_caller_matters(const char *file, uin
 static void patch_soon(void)
 {
     struct thread *thread = thread_current;
-    __atomic_store_n(&due, true, __ATOMIC_RELAXED);
+    __atomic_store_n(&patch_due, true, __ATOMIC_RELAXED);
     if (thread)
         thread->limit = 0;
 }
@@ -655,7 +658,7 @@ static void patch_soon(void)
  * and not us. */
 static __attribute__((noinline)) void *patch_hook_dlopen(const char *file, int mode)
 {
-    if (!__atomic_load_n(&on, __ATOMIC_ACQUIRE))
+    if (!__atomic_load_n(&patch_is_on, __ATOMIC_ACQUIRE))
         return real.dlopen(file, mode);
     if (patch_caller_matters(file, (uintptr_t)__builtin_return_address(0))) {
         patch_soon();
@@ -686,7 +689,7 @@ static __attribute__((noinline)) void *patch_load_and_patch(const char *file, in
  * jump. */
 __attribute__((noinline)) void *patch_dlopen(const char *file, int mode)
 {
-    if (!session_is_on() || __atomic_load_n(&on, __ATOMIC_ACQUIRE))
+    if (!session_is_on() || __atomic_load_n(&patch_is_on, __ATOMIC_ACQUIRE))
         return REAL(dlopen)(file, mode);
     if (patch_caller_matters(file, (uintptr_t)__builtin_return_address(0))) {
         patch_expect(mode);

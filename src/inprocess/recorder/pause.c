@@ -12,19 +12,20 @@
 #include "unwind/signal_lock.h"
 
 /* How many pauses are open. The child of a fork keeps the number: it goes on as its parent was. */
-static uint32_t depth;
+static uint32_t pause_depth;
 
 /* In memory that a fork wipes, so the lock is free in the child even if another thread of the
  * parent held it. Without memory there is no lock. */
-static struct lock *lock;
+static struct lock *pause_lock;
 
 static struct lock *pause_take(void)
 {
     struct lock *made, *expected = NULL;
-    if (!__atomic_load_n(&lock, __ATOMIC_ACQUIRE) && (made = private_map_lasting(sizeof *made)))
-        __atomic_compare_exchange_n(&lock, &expected, made, false, __ATOMIC_ACQ_REL,
+    if (!__atomic_load_n(&pause_lock, __ATOMIC_ACQUIRE) &&
+        (made = private_map_lasting(sizeof *made)))
+        __atomic_compare_exchange_n(&pause_lock, &expected, made, false, __ATOMIC_ACQ_REL,
                                     __ATOMIC_ACQUIRE);
-    struct lock *taken = __atomic_load_n(&lock, __ATOMIC_ACQUIRE);
+    struct lock *taken = __atomic_load_n(&pause_lock, __ATOMIC_ACQUIRE);
     if (taken)
         signal_lock_take(taken);
     return taken;
@@ -41,7 +42,7 @@ static void pause_release(struct lock *taken)
  * calls this one. */
 static void pause_set_by_depth(void)
 {
-    bool paused = depth > 0;
+    bool paused = pause_depth > 0;
     __atomic_store_n(&thread_paused, paused, __ATOMIC_SEQ_CST);
     if (thread_sample_bytes)
         return;
@@ -52,7 +53,7 @@ bool pause_begin(void)
 {
     int saved_errno = errno;
     struct lock *taken = pause_take();
-    bool first = depth++ == 0;
+    bool first = pause_depth++ == 0;
     pause_set_by_depth();
     pause_release(taken);
     errno = saved_errno;
@@ -63,8 +64,8 @@ bool pause_end(void)
 {
     int saved_errno = errno;
     struct lock *taken = pause_take();
-    bool last = depth == 1;
-    depth -= depth > 0;
+    bool last = pause_depth == 1;
+    pause_depth -= pause_depth > 0;
     pause_set_by_depth();
     pause_release(taken);
     errno = saved_errno;
@@ -73,7 +74,7 @@ bool pause_end(void)
 
 void pause_go_on(void)
 {
-    if (!depth && !thread_paused)
+    if (!pause_depth && !thread_paused)
         return;
     struct lock *taken = pause_take();
     pause_set_by_depth();

@@ -80,14 +80,14 @@ static struct script_paths_functions {
 
 /* `hidden`: the interpreter's module, and the program if that is only the interpreter: paths of
  * scripts are without their frames. `libc`: the C library, where threads begin. */
-static struct code_span hidden[2], libc;
+static struct code_span script_paths_hidden[2], script_paths_libc;
 
-static const struct runtime *runtime; /* of the interpreter that was found */
-static bool is_for_ever;              /* the interpreter is the program, so it is never unloaded */
+static const struct runtime *script_paths_runtime; /* of the interpreter that was found */
+static bool script_paths_is_for_ever; /* the interpreter is the program, so it is never unloaded */
 
 static bool script_paths_is_hidden(uintptr_t ip)
 {
-    return code_span_has(&hidden[0], ip) || code_span_has(&hidden[1], ip);
+    return code_span_has(&script_paths_hidden[0], ip) || code_span_has(&script_paths_hidden[1], ip);
 }
 
 /* ---- Functions ---- */
@@ -130,8 +130,8 @@ static bool script_paths_log(uint32_t number)
 static size_t script_paths_text(const struct script_frame *frame)
 {
     char *to = functions->text;
-    size_t name = runtime->function_name(frame, functions->name, NAME_BYTES);
-    size_t file = runtime->file_name(frame, functions->file, FILE_BYTES);
+    size_t name = script_paths_runtime->function_name(frame, functions->name, NAME_BYTES);
+    size_t file = script_paths_runtime->file_name(frame, functions->file, FILE_BYTES);
 
     memcpy(to, name ? functions->name : "?", name ? name : 1);
     to += name ? name : 1;
@@ -145,7 +145,7 @@ static size_t script_paths_text(const struct script_frame *frame)
 static uint32_t script_paths_number_new(const struct script_frame *frame)
 {
     uint64_t key = hash_bytes(functions->text, script_paths_text(frame)) +
-                   hash_u64(runtime->first_line(frame)) + 2;
+                   hash_u64(script_paths_runtime->first_line(frame)) + 2;
     struct function_place *place;
 
     if (functions->by_text_count >= FUNCTIONS_FULL) {
@@ -164,7 +164,7 @@ static uint32_t script_paths_number_new(const struct script_frame *frame)
 
 static uint32_t script_paths_number_locked(const struct script_frame *frame)
 {
-    uint64_t identity = runtime->identity(frame);
+    uint64_t identity = script_paths_runtime->identity(frame);
     struct function_place *place = script_paths_place(functions->by_address, identity);
     unsigned bit = script_paths_bit((uintptr_t)identity);
 
@@ -223,7 +223,7 @@ static void script_paths_add_frame(struct mixture *mixture)
     uint32_t number = script_paths_number_locked(frame);
 
     if (number != UINT32_MAX)
-        script_paths_add(mixture, wire_script_ip(number, runtime->line(frame)));
+        script_paths_add(mixture, wire_script_ip(number, script_paths_runtime->line(frame)));
 }
 
 /* Adds the frames of one call of the interpreter. */
@@ -243,7 +243,7 @@ static bool script_paths_match(const struct mixture *mixture)
     uint32_t calls = 0, ends = 0;
 
     for (uint32_t i = 0; i < mixture->native_count; i++)
-        calls += runtime->is_call(mixture->thread->native[i]);
+        calls += script_paths_runtime->is_call(mixture->thread->native[i]);
     for (uint32_t i = 0; i < mixture->frame_count; i++)
         ends += mixture->thread->frames[i].ends;
     return calls == ends;
@@ -255,7 +255,7 @@ static bool script_paths_is_beginning(const struct mixture *mixture, uint32_t fr
 {
     for (uint32_t i = from; i < mixture->native_count; i++)
         if (!script_paths_is_hidden(mixture->thread->native[i]) &&
-            !code_span_has(&libc, mixture->thread->native[i]))
+            !code_span_has(&script_paths_libc, mixture->thread->native[i]))
             return false;
     return true;
 }
@@ -270,9 +270,10 @@ static void script_paths_mix(struct mixture *mixture)
         uintptr_t ip = mixture->thread->native[i];
         if (mixture->frame == mixture->frame_count && script_paths_is_beginning(mixture, i))
             break;
-        if (runtime->is_call(ip) && whole)
+        if (script_paths_runtime->is_call(ip) && whole)
             script_paths_add_call(mixture);
-        else if (!script_paths_is_hidden(ip) && (whole || is_native || !runtime->is_call(ip)))
+        else if (!script_paths_is_hidden(ip) &&
+                 (whole || is_native || !script_paths_runtime->is_call(ip)))
             script_paths_add(mixture, ip);
         else if (!whole)
             break;
@@ -314,7 +315,7 @@ script_paths_merge(struct script_thread *thread, uint32_t native)
     struct mixture mixture = {.thread = thread};
 
     signal_lock_take(&functions->lock);
-    mixture.frame_count = runtime->stack(thread->frames, FRAMES_MOST);
+    mixture.frame_count = script_paths_runtime->stack(thread->frames, FRAMES_MOST);
     mixture.native_count = (uint32_t)paths_ips(native, thread->native, FRAMES_MOST);
     if (mixture.native_count && thread->native[mixture.native_count - 1] < WIRE_MARK_LIMIT)
         mixture.mark = thread->native[--mixture.native_count];
@@ -392,7 +393,7 @@ static bool script_paths_may_be_cut(const uintptr_t *ips, uint32_t count)
 {
     bool is_hidden = false;
 
-    for (uint32_t i = 0; runtime->compiles && i < count && !is_hidden; i++)
+    for (uint32_t i = 0; script_paths_runtime->compiles && i < count && !is_hidden; i++)
         is_hidden = script_paths_is_hidden(ips[i]);
     return is_hidden;
 }
@@ -404,7 +405,7 @@ script_paths_find_call(struct script_thread *script, uint32_t native)
     bool is = script_paths_may_be_cut(script->native, count);
 
     for (uint32_t i = 0; i < count && !is; i++)
-        is = runtime->is_call(script->native[i]);
+        is = script_paths_runtime->is_call(script->native[i]);
     script->calls[native % CACHE_PATHS] = (struct cached_call){native, is};
     return is;
 }
@@ -485,7 +486,8 @@ static bool script_paths_program_is_interpreter(void)
 
     path[length > 0 ? length : 0] = '\0';
     name = strrchr(path, '/');
-    return name && strncmp(name, runtime->program, strlen(runtime->program)) == 0;
+    return name &&
+           strncmp(name, script_paths_runtime->program, strlen(script_paths_runtime->program)) == 0;
 }
 
 static int script_paths_first_module(struct dl_phdr_info *info, size_t size, void *context)
@@ -504,10 +506,10 @@ static void script_paths_choose_hidden(bool is_program)
     if (shared_header()->flags & WIRE_FLAG_NATIVE)
         return;
     if (!is_program || is_interpreter)
-        hidden[0] = runtime->module();
+        script_paths_hidden[0] = script_paths_runtime->module();
     if (!is_program && is_interpreter)
-        dl_iterate_phdr(script_paths_first_module, &hidden[1]);
-    module_find_bounds((uintptr_t)real._exit, &libc.lo, &libc.hi);
+        dl_iterate_phdr(script_paths_first_module, &script_paths_hidden[1]);
+    module_find_bounds((uintptr_t)real._exit, &script_paths_libc.lo, &script_paths_libc.hi);
 }
 
 static void script_paths_tell_unread(const struct dl_phdr_info *info)
@@ -553,11 +555,11 @@ bool script_paths_see_module(const struct dl_phdr_info *info, bool is_program)
         script_paths_tell_unread(info);
         return false;
     }
-    runtime = seen->runtime;
-    is_for_ever = is_program;
+    script_paths_runtime = seen->runtime;
+    script_paths_is_for_ever = is_program;
     script_paths_choose_hidden(is_program);
     thread_capture = seen->capture;
-    return runtime == &python_runtime;
+    return script_paths_runtime == &python_runtime;
 }
 
 /* ---- Losing it ---- */
@@ -628,7 +630,7 @@ static bool script_paths_may_close(void)
 {
     struct closing *expected = NULL, *made;
 
-    if (!runtime || is_for_ever || !session_is_on())
+    if (!script_paths_runtime || script_paths_is_for_ever || !session_is_on())
         return false;
     if (!__atomic_load_n(&closing, __ATOMIC_ACQUIRE) &&
         (made = private_map_lasting(sizeof *made)) != NULL)
@@ -659,7 +661,7 @@ bool script_paths_before_close(void)
 
 static int script_paths_is_interpreter(struct dl_phdr_info *info, size_t size, void *context)
 {
-    struct code_span span = script_segments(info), module = runtime->module();
+    struct code_span span = script_segments(info), module = script_paths_runtime->module();
 
     (void)size, (void)context;
     return span.lo == module.lo && span.hi == module.hi;
@@ -670,8 +672,8 @@ static int script_paths_is_interpreter(struct dl_phdr_info *info, size_t size, v
 static void script_paths_closed(void)
 {
     if (closing->is_gone) {
-        runtime->forget();
-        hidden[0] = (struct code_span){0, 0};
+        script_paths_runtime->forget();
+        script_paths_hidden[0] = (struct code_span){0, 0};
     } else if (thread_capture == unwind_capture) {
         __atomic_store_n(&thread_capture, closing->before, __ATOMIC_RELEASE);
     }

@@ -57,7 +57,7 @@ struct state {
     long pid;                /* a vfork child shares our memory but not our end */
     _Atomic uint32_t asking; /* a thread is in session_ask() */
 };
-static struct state *state;
+static struct state *session_state;
 
 static bool session_over;          /* recording is over for good, in children too */
 static bool session_with_children; /* children are recorded too */
@@ -70,7 +70,8 @@ bool session_is_over(void)
 
 bool session_is_on(void)
 {
-    return state && atomic_load_explicit(&state->phase, memory_order_acquire) == PHASE_ON &&
+    return session_state &&
+           atomic_load_explicit(&session_state->phase, memory_order_acquire) == PHASE_ON &&
            !session_is_over();
 }
 
@@ -215,8 +216,8 @@ static void session_hand_over_watch(void)
 
 bool session_follows(void)
 {
-    return state && session_with_children && !session_is_over() &&
-           (atomic_load_explicit(&state->phase, memory_order_acquire) != PHASE_BEGINNING);
+    return session_state && session_with_children && !session_is_over() &&
+           (atomic_load_explicit(&session_state->phase, memory_order_acquire) != PHASE_BEGINNING);
 }
 
 void session_say_unfollowed(enum wire_unfollowed kind, int difference)
@@ -279,24 +280,24 @@ static void session_on_exit_handler(int status, void *unused)
 
 /* musl tells no exit status. There our constructor is the first, and so our destructor is the
  * last. */
-static bool ends_by_destructor;
+static bool session_ends_by_destructor;
 
 __attribute__((destructor)) static void session_destructor(void)
 {
-    if (ends_by_destructor)
+    if (session_ends_by_destructor)
         session_end(SESSION_STATUS_UNKNOWN);
 }
 
-static int quick_exit_status;
+static int session_quick_exit_status;
 
 static void session_quick_exit_handler(void)
 {
-    session_end(quick_exit_status);
+    session_end(session_quick_exit_status);
 }
 
 void session_will_quick_exit(int status)
 {
-    quick_exit_status = status;
+    session_quick_exit_status = status;
 }
 
 /* Removes our entries from LD_PRELOAD; the user's stay. Only one pointer changes, so other threads
@@ -384,7 +385,7 @@ static void session_watch_exit(void)
     if (watched)
         return;
     watched = true;
-    ends_by_destructor = !c_library_on_exit(session_on_exit_handler);
+    session_ends_by_destructor = !c_library_on_exit(session_on_exit_handler);
     c_library_on_quick_exit(session_quick_exit_handler);
 }
 
@@ -410,10 +411,10 @@ static bool session_begin_first(void)
     if (session_is_privileged() || session_is_forbidden())
         return false;
     preloads_keep(environ, session_is_ours);
-    state = private_map(sizeof *state);
-    if (!state || !real_init())
+    session_state = private_map(sizeof *session_state);
+    if (!session_state || !real_init())
         return false;
-    atomic_store(&state->phase, PHASE_BEGINNING);
+    atomic_store(&session_state->phase, PHASE_BEGINNING);
     thread_real_nests = !real_is_glibc();
     if (session_program_is_emulator())
         session_drop_from_preloads();
@@ -497,10 +498,11 @@ static bool session_begin_recording(bool forked)
 bool session_begin(void)
 {
     uint32_t expected = PHASE_NEW;
-    bool forked = state != NULL;
-    if (forked && !atomic_compare_exchange_strong(&state->phase, &expected, PHASE_BEGINNING)) {
+    bool forked = session_state != NULL;
+    if (forked &&
+        !atomic_compare_exchange_strong(&session_state->phase, &expected, PHASE_BEGINNING)) {
         /* another thread is beginning the session */
-        while (atomic_load(&state->phase) == PHASE_BEGINNING && !session_is_over())
+        while (atomic_load(&session_state->phase) == PHASE_BEGINNING && !session_is_over())
             syscall(SYS_sched_yield);
         return session_is_on();
     }
@@ -508,8 +510,8 @@ bool session_begin(void)
         session_over = true;
         return false;
     }
-    state->pid = syscall(SYS_getpid);
-    atomic_store_explicit(&state->phase, PHASE_ON, memory_order_release);
+    session_state->pid = syscall(SYS_getpid);
+    atomic_store_explicit(&session_state->phase, PHASE_ON, memory_order_release);
     PROBE(begin, forked);
     return true;
 }
@@ -534,7 +536,7 @@ static int session_may_attach(void)
         return -ENOSYS;
     if (!real_is_late())
         return -EEXIST;
-    if (!state)
+    if (!session_state)
         return 0;
     return session_is_on() && session_collector_lives() ? -EALREADY : -ESTALE;
 }
@@ -571,7 +573,7 @@ int session_attach(const char *name)
     session_watch_exit();
     made->pid = syscall(SYS_getpid);
     atomic_store_explicit(&made->phase, PHASE_ON, memory_order_release);
-    __atomic_store_n(&state, made, __ATOMIC_RELEASE);
+    __atomic_store_n(&session_state, made, __ATOMIC_RELEASE);
     __atomic_store_n(&session_over, false, __ATOMIC_RELEASE);
     PROBE(begin, 0);
     return 0;
@@ -590,14 +592,14 @@ bool session_leave(void)
 
 int session_renew(void)
 {
-    if (!state)
+    if (!session_state)
         return 0;
     if (session_is_on() && session_collector_lives())
         return -EALREADY;
     if (!thread_renew())
         return -EAGAIN;
     session_over = true;
-    state = NULL;
+    session_state = NULL;
     names_renew();
     script_paths_renew();
     sampled_renew();
@@ -692,10 +694,10 @@ int session_ask(enum wire_request request, uint32_t asker, unsigned patience_ms,
     int saved_errno = errno, status = -ENODATA;
     thread_use_begin();
     if (session_is_on() && session_collector_lives()) {
-        while (atomic_exchange_explicit(&state->asking, 1, memory_order_acquire))
+        while (atomic_exchange_explicit(&session_state->asking, 1, memory_order_acquire))
             signal_lock_let_others();
         status = session_ask_collector(shared_header(), request, asker, patience_ms, answer);
-        atomic_store_explicit(&state->asking, 0, memory_order_release);
+        atomic_store_explicit(&session_state->asking, 0, memory_order_release);
     }
     thread_use_end();
     errno = saved_errno;
@@ -754,7 +756,7 @@ static __attribute__((noinline)) void session_wait_for_collector(struct wire_hea
 bool session_is_own_process(void)
 {
     return session_is_on() && !permitted_calls_is_forbidden(CALL_PID | CALL_CLOCK) &&
-           state->pid == syscall(SYS_getpid);
+           session_state->pid == syscall(SYS_getpid);
 }
 
 void session_end(int status)

@@ -111,27 +111,28 @@ struct shared_pool {
     _Atomic size_t used;
     size_t bytes;
 };
-static struct shared_pool pools[] = {[RANGE_KEPT] = {.bytes = 448 << 10},
-                                     [RANGE_WIPED] = {.bytes = 448 << 10},
-                                     [RANGE_LASTING] = {.bytes = 96 << 10}};
+static struct shared_pool shared_pools[] = {[RANGE_KEPT] = {.bytes = 448 << 10},
+                                            [RANGE_WIPED] = {.bytes = 448 << 10},
+                                            [RANGE_LASTING] = {.bytes = 96 << 10}};
 
 /* The ranges so far, in memory that a fork copies, as it copies the mappings. */
 enum { MORE_RANGES = 1 << 16 };
-LARGE_STATIC static struct shared_range kept[WIRE_PRIVATE_RANGES];
-static struct shared_range *_Atomic more_kept; /* behind them, mapped when needed */
-static _Atomic uint32_t kept_count, spare_count;
+LARGE_STATIC static struct shared_range shared_kept[WIRE_PRIVATE_RANGES];
+static struct shared_range *_Atomic shared_more_kept; /* behind them, mapped when needed */
+static _Atomic uint32_t shared_kept_count, shared_spare_count;
 
 static uint32_t shared_range_count(void)
 {
-    uint32_t count = atomic_load_explicit(&kept_count, memory_order_acquire);
-    uint32_t most = WIRE_PRIVATE_RANGES + (atomic_load(&more_kept) ? MORE_RANGES : 0);
+    uint32_t count = atomic_load_explicit(&shared_kept_count, memory_order_acquire);
+    uint32_t most = WIRE_PRIVATE_RANGES + (atomic_load(&shared_more_kept) ? MORE_RANGES : 0);
     return count < most ? count : most;
 }
 
 static struct shared_range *shared_range_at(uint32_t index)
 {
-    return index < WIRE_PRIVATE_RANGES ? &kept[index]
-                                       : &atomic_load(&more_kept)[index - WIRE_PRIVATE_RANGES];
+    return index < WIRE_PRIVATE_RANGES
+               ? &shared_kept[index]
+               : &atomic_load(&shared_more_kept)[index - WIRE_PRIVATE_RANGES];
 }
 
 /* NULL: there are too many ranges; this one is not remembered, and never given back. */
@@ -140,19 +141,20 @@ static struct shared_range *shared_range_new(uint32_t index)
     struct shared_range *expected = NULL, *made;
     if (index >= WIRE_PRIVATE_RANGES + MORE_RANGES)
         return NULL;
-    if (index >= WIRE_PRIVATE_RANGES && !atomic_load(&more_kept)) {
+    if (index >= WIRE_PRIVATE_RANGES && !atomic_load(&shared_more_kept)) {
         made = private_borrow(MORE_RANGES * sizeof *made);
-        if (made && !atomic_compare_exchange_strong(&more_kept, &expected, made))
+        if (made && !atomic_compare_exchange_strong(&shared_more_kept, &expected, made))
             private_return(made, MORE_RANGES * sizeof *made);
     }
-    return index < WIRE_PRIVATE_RANGES || atomic_load(&more_kept) ? shared_range_at(index) : NULL;
+    return index < WIRE_PRIVATE_RANGES || atomic_load(&shared_more_kept) ? shared_range_at(index)
+                                                                         : NULL;
 }
 
 static void shared_publish_range(struct wire_header *header, uint32_t index)
 {
     struct wire_range *range = wire_private_range(header, index);
-    atomic_store_explicit(&range->start, kept[index].start, memory_order_relaxed);
-    atomic_store_explicit(&range->bytes, kept[index].bytes, memory_order_release);
+    atomic_store_explicit(&range->start, shared_kept[index].start, memory_order_relaxed);
+    atomic_store_explicit(&range->bytes, shared_kept[index].bytes, memory_order_release);
 }
 
 static void shared_count_private(int64_t bytes)
@@ -167,7 +169,7 @@ static void shared_tell_range(void *memory, size_t bytes, enum range_kind kind,
                               struct shared_pool *pool)
 {
     struct wire_header *header = shared ? shared->header : NULL;
-    uint32_t index = atomic_fetch_add_explicit(&kept_count, 1, memory_order_acq_rel);
+    uint32_t index = atomic_fetch_add_explicit(&shared_kept_count, 1, memory_order_acq_rel);
     struct shared_range *range = shared_range_new(index);
     if (range) {
         range->start = (uintptr_t)memory;
@@ -297,7 +299,7 @@ void shared_each_range(void (*visit)(void *context, uintptr_t start, uint64_t by
 /* A range of the last session of that size, zeroed; NULL: there is none. */
 static void *shared_take_spare(size_t bytes)
 {
-    if (!atomic_load_explicit(&spare_count, memory_order_relaxed))
+    if (!atomic_load_explicit(&shared_spare_count, memory_order_relaxed))
         return NULL;
     for (uint32_t i = 0, count = shared_range_count(); i < count; i++) {
         struct shared_range *range = shared_range_at(i);
@@ -305,7 +307,7 @@ static void *shared_take_spare(size_t bytes)
         if (range->bytes != bytes || atomic_load(&range->use) != RANGE_SPARE ||
             !atomic_compare_exchange_strong(&range->use, &spare, RANGE_USED))
             continue;
-        atomic_fetch_sub(&spare_count, 1);
+        atomic_fetch_sub(&shared_spare_count, 1);
         shared_count_private((int64_t)bytes);
         return (void *)(uintptr_t)range->start;
     }
@@ -329,7 +331,7 @@ static void *shared_map_kind(size_t bytes, enum range_kind kind)
 /* The pool's address; 0: no memory. If two threads map it at once, one unmaps its own. */
 static uintptr_t shared_pool_start(enum range_kind kind)
 {
-    struct shared_pool *pool = &pools[kind];
+    struct shared_pool *pool = &shared_pools[kind];
     uintptr_t start = atomic_load_explicit(&pool->start, memory_order_acquire);
     void *made = start ? NULL : shared_map_kind(pool->bytes, kind);
     if (!made)
@@ -344,7 +346,7 @@ static uintptr_t shared_pool_start(enum range_kind kind)
 
 static void *shared_take_from_pool(size_t bytes, enum range_kind kind)
 {
-    struct shared_pool *pool = &pools[kind];
+    struct shared_pool *pool = &shared_pools[kind];
     size_t used = atomic_load(&pool->used);
     if (bytes > pool->bytes - used)
         return NULL;
@@ -535,8 +537,8 @@ static void shared_give_back_private(void)
     }
     for (uint32_t i = left; i < count; i++) /* a place may be read before a new range fills it */
         *shared_range_at(i) = (struct shared_range){.use = RANGE_USED};
-    atomic_store(&kept_count, left);
-    atomic_store(&spare_count, spare);
+    atomic_store(&shared_kept_count, left);
+    atomic_store(&shared_spare_count, spare);
 }
 
 void shared_renew(void)

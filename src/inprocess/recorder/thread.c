@@ -145,8 +145,8 @@ struct thread_table {
     void
         *_Atomic batch[BATCHES]; /* each a struct thread_batch; NULL from the first unused one on */
 };
-static void
-    *_Atomic table; /* a struct thread_table; wiped in the child of a fork, with the batches */
+static void *_Atomic
+    thread_table; /* a struct thread_table; wiped in the child of a fork, with the batches */
 
 /* The memory that `place` points to, mapped at the first call. If two threads come at once, the
  * pages of one stay untouched. NULL: no memory. */
@@ -161,7 +161,7 @@ static void *thread_mapped_once(void *_Atomic *place, size_t bytes)
 
 static struct thread_batch *thread_batch_at(uint32_t number)
 {
-    struct thread_table *all = thread_mapped_once(&table, sizeof *all);
+    struct thread_table *all = thread_mapped_once(&thread_table, sizeof *all);
     if (!all || number >= BATCHES)
         return NULL;
     return thread_mapped_once(&all->batch[number], sizeof(struct thread_batch));
@@ -170,7 +170,7 @@ static struct thread_batch *thread_batch_at(uint32_t number)
 /* NULL: the batch was not mapped yet. */
 static struct thread_batch *thread_made_batch(uint32_t number)
 {
-    struct thread_table *all = atomic_load_explicit(&table, memory_order_acquire);
+    struct thread_table *all = atomic_load_explicit(&thread_table, memory_order_acquire);
     return all && number < BATCHES ? atomic_load_explicit(&all->batch[number], memory_order_acquire)
                                    : NULL;
 }
@@ -292,21 +292,21 @@ static struct thread *thread_new(void)
 
 /* ---- Beginning again ---- */
 
-static _Atomic uint32_t uses;
+static _Atomic uint32_t thread_uses;
 
 void thread_use_begin(void)
 {
-    atomic_fetch_add_explicit(&uses, 1, memory_order_acquire);
+    atomic_fetch_add_explicit(&thread_uses, 1, memory_order_acquire);
 }
 
 void thread_use_end(void)
 {
-    atomic_fetch_sub_explicit(&uses, 1, memory_order_release);
+    atomic_fetch_sub_explicit(&thread_uses, 1, memory_order_release);
 }
 
 void thread_use_forget(void)
 {
-    atomic_store(&uses, 1);
+    atomic_store(&thread_uses, 1);
 }
 
 void thread_hold(bool hold)
@@ -349,7 +349,7 @@ static void thread_renew_batch(struct thread_batch *batch)
 
 bool thread_renew(void)
 {
-    bool at_work = atomic_load(&uses) != 0;
+    bool at_work = atomic_load(&thread_uses) != 0;
     thread_each(thread_see_work, &at_work);
     if (at_work)
         return false;

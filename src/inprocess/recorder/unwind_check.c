@@ -57,7 +57,7 @@ static struct {
 } check;
 
 /* Set while this thread checks, because libunwind's own allocations are not checked. */
-static __thread bool checking;
+static __thread bool unwind_check_checking;
 
 /* ---- Room for two stacks --------------------------------------------------------------------- */
 
@@ -68,11 +68,11 @@ struct unwind_check_stacks {
     uint32_t their_end; /* enum end */
     uintptr_t ours[MOST_FRAMES], theirs[MOST_FRAMES];
 };
-static struct unwind_check_stacks *_Atomic all_stacks; /* only ever grows */
+static struct unwind_check_stacks *_Atomic unwind_check_all_stacks; /* only ever grows */
 
 static struct unwind_check_stacks *unwind_check_stacks_take(void)
 {
-    for (struct unwind_check_stacks *stacks = atomic_load(&all_stacks); stacks;
+    for (struct unwind_check_stacks *stacks = atomic_load(&unwind_check_all_stacks); stacks;
          stacks = stacks->next)
         if (!atomic_exchange(&stacks->taken, true))
             return stacks;
@@ -80,8 +80,8 @@ static struct unwind_check_stacks *unwind_check_stacks_take(void)
     if (!made)
         return NULL;
     atomic_store(&made->taken, true);
-    made->next = atomic_load(&all_stacks);
-    while (!atomic_compare_exchange_weak(&all_stacks, &made->next, made))
+    made->next = atomic_load(&unwind_check_all_stacks);
+    while (!atomic_compare_exchange_weak(&unwind_check_all_stacks, &made->next, made))
         ;
     return made;
 }
@@ -320,12 +320,12 @@ static uint32_t unwind_check_capture(struct unwind_memory *memory, const struct 
 {
     uint32_t node = unwind_capture(memory, start);
     uint64_t all = ~0ull, before = 0;
-    if (!node || checking || atomic_fetch_add(&check.calls, 1) % check.every != 0)
+    if (!node || unwind_check_checking || atomic_fetch_add(&check.calls, 1) % check.every != 0)
         return node;
     syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, sizeof all);
-    checking = true;
+    unwind_check_checking = true;
     check_node(node, start);
-    checking = false;
+    unwind_check_checking = false;
     syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof before);
     return node;
 }
@@ -386,8 +386,8 @@ void check_begin(uint32_t stacks)
         if (value && *value && strcmp(value, "0") != 0)
             unwind_check_begin_first(value, stacks);
     }
-    atomic_store(&all_stacks, NULL);
-    checking = false;
+    atomic_store(&unwind_check_all_stacks, NULL);
+    unwind_check_checking = false;
     check.captures = check.frames = check.differences = check.incomparable = 0;
 }
 

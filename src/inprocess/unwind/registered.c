@@ -20,13 +20,13 @@ struct section {
     _Atomic uintptr_t end;    /* behind the terminator */
     _Atomic uintptr_t lo, hi; /* the code that the entries are of */
 };
-LARGE_STATIC static struct section sections[SECTIONS_MOST];
-static _Atomic uint32_t section_count; /* no slot from here on was ever used */
-static _Atomic uint32_t readers;
+LARGE_STATIC static struct section registered_sections[SECTIONS_MOST];
+static _Atomic uint32_t registered_section_count; /* no slot from here on was ever used */
+static _Atomic uint32_t registered_readers;
 
 void registered_init(void)
 {
-    atomic_store(&readers, 0);
+    atomic_store(&registered_readers, 0);
 }
 
 /* Takes the section if `pc` is in its code. The slot may be freed and claimed again at any moment:
@@ -53,18 +53,18 @@ static bool registered_has_expressions(const struct cfi_row *row)
 int registered_find_row(uintptr_t pc, struct cfi_row *row)
 {
     int error = -ENOENT;
-    uint32_t count = atomic_load(&section_count);
+    uint32_t count = atomic_load(&registered_section_count);
     if (!count) {
         return -ENOENT;
     }
-    atomic_fetch_add(&readers, 1);
+    atomic_fetch_add(&registered_readers, 1);
     for (uint32_t i = 0; i < count && error == -ENOENT; i++) {
         struct cfi_module module;
-        if (registered_take(&sections[i], pc, &module)) {
+        if (registered_take(&registered_sections[i], pc, &module)) {
             error = cfi_find_row(&module, pc, row);
         }
     }
-    atomic_fetch_sub(&readers, 1);
+    atomic_fetch_sub(&registered_readers, 1);
     return error == 0 && registered_has_expressions(row) ? -EINVAL : error;
 }
 
@@ -111,33 +111,33 @@ static bool registered_claim(struct section *slot, const struct section *section
 void registered_add(const void *frames)
 {
     struct section section = {0};
-    uint32_t count = atomic_load(&section_count), slot = 0;
+    uint32_t count = atomic_load(&registered_section_count), slot = 0;
     if (!frames || !rules_follow_tables() || !registered_measure(&section, (uintptr_t)frames)) {
         return;
     }
     while (slot < SECTIONS_MOST &&
-           !registered_claim(&sections[slot], &section, (uintptr_t)frames)) {
+           !registered_claim(&registered_sections[slot], &section, (uintptr_t)frames)) {
         slot++;
     }
     while (slot < SECTIONS_MOST && count <= slot &&
-           !atomic_compare_exchange_weak(&section_count, &count, slot + 1)) {
+           !atomic_compare_exchange_weak(&registered_section_count, &count, slot + 1)) {
     }
 }
 
 bool registered_remove(const void *frames, uintptr_t *lo, uintptr_t *hi)
 {
-    uint32_t i = 0, count = atomic_load(&section_count);
-    while (i < count && sections[i].start != (uintptr_t)frames) {
+    uint32_t i = 0, count = atomic_load(&registered_section_count);
+    while (i < count && registered_sections[i].start != (uintptr_t)frames) {
         i++;
     }
     if (!frames || i == count) {
         return false;
     }
-    *lo = sections[i].lo;
-    *hi = sections[i].hi;
-    sections[i].hi = 0;
-    sections[i].start = 0;
-    for (uint32_t waited = 0; atomic_load(&readers) && waited < WAIT_MOST; waited++) {
+    *lo = registered_sections[i].lo;
+    *hi = registered_sections[i].hi;
+    registered_sections[i].hi = 0;
+    registered_sections[i].start = 0;
+    for (uint32_t waited = 0; atomic_load(&registered_readers) && waited < WAIT_MOST; waited++) {
         arch_relax();
     }
     return true;

@@ -17,20 +17,20 @@ extern void *__libc_stack_end __attribute__((weak));
  * one. One that is further below is taken for another stack, which is correct too, only slower. */
 #define PROVE_BYTES ((uintptr_t)256 << 20)
 
-static uintptr_t main_thread_pointer;
+static uintptr_t stack_bounds_main_thread_pointer;
 
 void stack_note_main_thread(void)
 {
-    if (!main_thread_pointer &&
+    if (!stack_bounds_main_thread_pointer &&
         arch_syscall4(SYS_gettid, 0, 0, 0, 0) == arch_syscall4(SYS_getpid, 0, 0, 0, 0)) {
-        main_thread_pointer = arch_thread_pointer();
+        stack_bounds_main_thread_pointer = arch_thread_pointer();
     }
 }
 
 static uintptr_t stack_own_stack_end(void)
 {
     uintptr_t thread = arch_thread_pointer();
-    if (thread != main_thread_pointer) {
+    if (thread != stack_bounds_main_thread_pointer) {
         return thread;
     }
     return &__libc_stack_end ? (uintptr_t)__libc_stack_end : getauxval(AT_RANDOM);

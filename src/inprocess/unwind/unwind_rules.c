@@ -19,7 +19,7 @@ static struct {
     struct lock lock;            /* of the big rules */
     _Atomic uint32_t big_count;
 } rules;
-LARGE_STATIC static struct big_rule big_rules[BIG_RULES];
+LARGE_STATIC static struct big_rule unwind_rules_big_rules[BIG_RULES];
 
 void rules_init(enum unwind_mode mode, const struct unwind_host *host)
 {
@@ -42,7 +42,7 @@ bool rules_follow_tables(void)
 
 const struct big_rule *rules_big(rule big)
 {
-    return &big_rules[big - RULE_BIG];
+    return &unwind_rules_big_rules[big - RULE_BIG];
 }
 
 static bool rules_same_big(const struct big_rule *a, const struct big_rule *b)
@@ -56,11 +56,11 @@ rule rules_intern_big(const struct big_rule *big)
     uint32_t index = 0, count;
     signal_lock_take(&rules.lock);
     count = atomic_load_explicit(&rules.big_count, memory_order_relaxed);
-    while (index < count && !rules_same_big(&big_rules[index], big)) {
+    while (index < count && !rules_same_big(&unwind_rules_big_rules[index], big)) {
         index++;
     }
     if (index == count && count < BIG_RULES) {
-        big_rules[index] = *big;
+        unwind_rules_big_rules[index] = *big;
         atomic_store_explicit(&rules.big_count, count + 1, memory_order_release);
     }
     signal_lock_release(&rules.lock);

@@ -19,15 +19,16 @@
 
 /* Job ids that were found through an ancestor of a process, the last one for each rank. A process
  * whose parent has ended cannot reach that ancestor any more and takes the id from here. */
-static struct launcher *known;
-static size_t known_count, known_room;
+static struct launcher *job_place_known;
+static size_t job_place_known_count, job_place_known_room;
 
 static struct launcher *job_place_known_of(const struct launcher *launcher)
 {
-    for (size_t i = 0; i < known_count; i++)
-        if (strcmp(known[i].name, launcher->name) == 0 && known[i].rank == launcher->rank &&
-            known[i].ranks == launcher->ranks)
-            return &known[i];
+    for (size_t i = 0; i < job_place_known_count; i++)
+        if (strcmp(job_place_known[i].name, launcher->name) == 0 &&
+            job_place_known[i].rank == launcher->rank &&
+            job_place_known[i].ranks == launcher->ranks)
+            return &job_place_known[i];
     return NULL;
 }
 
@@ -36,8 +37,9 @@ static void job_place_remember(const struct launcher *launcher)
     struct launcher *before = job_place_known_of(launcher);
     if (before)
         *before = *launcher;
-    else if (array_make_room(&known, &known_room, known_count, sizeof *known))
-        known[known_count++] = *launcher;
+    else if (array_make_room(&job_place_known, &job_place_known_room, job_place_known_count,
+                             sizeof *job_place_known))
+        job_place_known[job_place_known_count++] = *launcher;
 }
 
 /* Set for a node's collector, which one rank has started and all ranks of the node use. */

@@ -145,9 +145,9 @@ static bool output_name_has_pid(const char *pattern)
 
 /* ---- Names that have been given ---- */
 
-static char **claims;
-static size_t claim_count, claim_room;
-static struct map claims_by_name; /* a session may have ten thousand processes */
+static char **output_name_claims;
+static size_t output_name_claim_count, output_name_claim_room;
+static struct map output_name_claims_by_name; /* a session may have ten thousand processes */
 
 static uint64_t output_name_hash(const char *name)
 {
@@ -157,18 +157,20 @@ static uint64_t output_name_hash(const char *name)
 static bool output_name_is_taken(const char *name)
 {
     uint32_t number;
-    for (struct map_probe probe = map_probe(&claims_by_name, output_name_hash(name));
+    for (struct map_probe probe = map_probe(&output_name_claims_by_name, output_name_hash(name));
          map_next(&probe, &number);)
-        if (strcmp(claims[number], name) == 0)
+        if (strcmp(output_name_claims[number], name) == 0)
             return true;
     return false;
 }
 
 static void output_name_claim(const char *name)
 {
-    array_need_room(&claims, &claim_room, claim_count, sizeof *claims);
-    claims[claim_count] = memory_need(strdup(name));
-    map_add(&claims_by_name, output_name_hash(name), (uint32_t)claim_count++);
+    array_need_room(&output_name_claims, &output_name_claim_room, output_name_claim_count,
+                    sizeof *output_name_claims);
+    output_name_claims[output_name_claim_count] = memory_need(strdup(name));
+    map_add(&output_name_claims_by_name, output_name_hash(name),
+            (uint32_t)output_name_claim_count++);
 }
 
 /* .2, .3 … before the suffix, whichever is free. */

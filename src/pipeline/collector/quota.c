@@ -29,9 +29,9 @@ static struct {
 } quota = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
 /* Turns at work are counted without a lock, because threads that take events ask for them. */
-static atomic_size_t working, working_most; /* most 0: no limit */
-static atomic_size_t working_urgent;        /* waiting threads that come before the others */
-static atomic_size_t living;
+static atomic_size_t quota_working, quota_working_most; /* most 0: no limit */
+static atomic_size_t quota_working_urgent; /* waiting threads that come before the others */
+static atomic_size_t quota_living;
 
 /* 16 if they cannot be counted. */
 static size_t quota_open_descriptors(void)
@@ -183,18 +183,18 @@ size_t quota_backlog(void)
 
 void quota_bound_work(void)
 {
-    atomic_store(&working_most, quota_count_turns());
+    atomic_store(&quota_working_most, quota_count_turns());
 }
 
 static bool quota_try_work_as(bool is_urgent)
 {
-    size_t most = atomic_load(&working_most), now = atomic_load(&working);
+    size_t most = atomic_load(&quota_working_most), now = atomic_load(&quota_working);
     if (!most) {
-        atomic_fetch_add(&working, 1);
+        atomic_fetch_add(&quota_working, 1);
         return true;
     }
-    while (now < most && (is_urgent || !atomic_load(&working_urgent)))
-        if (atomic_compare_exchange_weak(&working, &now, now + 1))
+    while (now < most && (is_urgent || !atomic_load(&quota_working_urgent)))
+        if (atomic_compare_exchange_weak(&quota_working, &now, now + 1))
             return true;
     return false;
 }
@@ -210,36 +210,36 @@ void quota_begin_work(void (*meanwhile)(void *context), void *context)
     if (quota_try_work_as(true))
         return;
     bool has = false;
-    atomic_fetch_add(&working_urgent, 1);
+    atomic_fetch_add(&quota_working_urgent, 1);
     for (int i = 0; i < URGENT_PAUSES && !has; i++) {
         meanwhile(context);
         nanosleep(&pause, NULL);
         has = quota_try_work_as(true);
     }
     if (!has)
-        atomic_fetch_add(&working, 1);
-    atomic_fetch_sub(&working_urgent, 1);
+        atomic_fetch_add(&quota_working, 1);
+    atomic_fetch_sub(&quota_working_urgent, 1);
 }
 
 void quota_end_work(void)
 {
-    atomic_fetch_sub(&working, 1);
+    atomic_fetch_sub(&quota_working, 1);
 }
 
 void quota_begin_life(void)
 {
-    atomic_fetch_add(&living, 1);
+    atomic_fetch_add(&quota_living, 1);
 }
 
 void quota_end_life(void)
 {
-    atomic_fetch_sub(&living, 1);
+    atomic_fetch_sub(&quota_living, 1);
 }
 
 unsigned quota_crowd(void)
 {
-    size_t turns = atomic_load(&working_most);
-    size_t crowd = turns ? atomic_load(&living) / turns : 1;
+    size_t turns = atomic_load(&quota_working_most);
+    size_t crowd = turns ? atomic_load(&quota_living) / turns : 1;
     return crowd > 1 ? (unsigned)crowd : 1;
 }
 

@@ -32,17 +32,17 @@ static double clock_rate(struct clock_reading from, struct clock_reading to)
                                  : 1.0;
 }
 
-static struct clock_reading beginning;
+static struct clock_reading clock_beginning;
 
 void clock_begin(void)
 {
-    beginning = clock_read();
+    clock_beginning = clock_read();
 }
 
 double clock_tick_ns(struct clock_reading from, struct clock_reading to)
 {
-    bool earlier = beginning.ticks && beginning.ticks < from.ticks;
-    return clock_rate(earlier ? beginning : from, to);
+    bool earlier = clock_beginning.ticks && clock_beginning.ticks < from.ticks;
+    return clock_rate(earlier ? clock_beginning : from, to);
 }
 
 void clock_metrics_to_ns(struct clock_scale scale, struct call_metrics *metrics)

@@ -60,8 +60,8 @@ struct globals_content {
 };
 
 /* The files read so far. They are kept, because a build runs the same compiler a thousand times. */
-static struct globals_content *cache;
-static pthread_mutex_t cache_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct globals_content *globals_cache;
+static pthread_mutex_t globals_cache_lock = PTHREAD_MUTEX_INITIALIZER;
 
 struct globals {
     pthread_t thread;
@@ -244,13 +244,13 @@ static void globals_content_free(struct globals_content *content)
 
 static struct globals_content *globals_cache_find(const struct globals_module *module)
 {
-    pthread_mutex_lock(&cache_lock);
-    struct globals_content *at = cache;
+    pthread_mutex_lock(&globals_cache_lock);
+    struct globals_content *at = globals_cache;
     while (at && !(at->build_id_bytes == module->build_id_bytes &&
                    memcmp(at->build_id, module->build_id, at->build_id_bytes) == 0 &&
                    strcmp(at->path, module->path) == 0))
         at = at->next;
-    pthread_mutex_unlock(&cache_lock);
+    pthread_mutex_unlock(&globals_cache_lock);
     return at;
 }
 
@@ -262,10 +262,10 @@ static void globals_cache_add(struct globals_content *content, const struct glob
         return;
     content->build_id_bytes = module->build_id_bytes;
     memcpy(content->build_id, module->build_id, module->build_id_bytes);
-    pthread_mutex_lock(&cache_lock);
-    content->next = cache;
-    cache = content;
-    pthread_mutex_unlock(&cache_lock);
+    pthread_mutex_lock(&globals_cache_lock);
+    content->next = globals_cache;
+    globals_cache = content;
+    pthread_mutex_unlock(&globals_cache_lock);
 }
 
 static void globals_read_module(struct globals *globals, size_t index, uint64_t deadline_ns)

@@ -42,13 +42,13 @@ struct naming {
     struct naming *files;
 };
 
-static struct naming *shared; /* never closed, because the session's next process uses it */
-static pthread_mutex_t shared_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct naming *naming_shared; /* never closed, because the session's next process uses it */
+static pthread_mutex_t naming_shared_lock = PTHREAD_MUTEX_INITIALIZER;
 
 void naming_keep_answers(void)
 {
     struct naming *naming = naming_open(getpid());
-    if (naming == shared && !naming->answers)
+    if (naming == naming_shared && !naming->answers)
         naming->answers = name_answers_new();
 }
 
@@ -96,11 +96,11 @@ struct naming *naming_open(pid_t pid)
     snprintf(root, sizeof root, "/proc/%d/root", (int)pid);
     if (!naming_root_is_ours(root))
         return naming_new(root);
-    pthread_mutex_lock(&shared_lock);
-    if (!shared)
-        shared = naming_new("");
-    pthread_mutex_unlock(&shared_lock);
-    return shared;
+    pthread_mutex_lock(&naming_shared_lock);
+    if (!naming_shared)
+        naming_shared = naming_new("");
+    pthread_mutex_unlock(&naming_shared_lock);
+    return naming_shared;
 }
 
 struct naming *naming_of_profile(const struct profile *profile)
@@ -121,12 +121,12 @@ struct naming *naming_of_profile(const struct profile *profile)
 
 bool naming_sees_our_files(const struct naming *naming)
 {
-    return naming == shared;
+    return naming == naming_shared;
 }
 
 void naming_close(struct naming *naming)
 {
-    if (!naming || naming == shared)
+    if (!naming || naming == naming_shared)
         return;
     for (size_t i = 0; i < naming->known_count; i++)
         free(naming->known[i].path);

@@ -282,7 +282,7 @@ static const struct text_column tree_columns[] = {{"inclusive", FIGURE, TEXT_RIG
                                                   {"", SHARE, TEXT_RIGHT, 0},
                                                   {"exclusive", FIGURE, TEXT_RIGHT, 0},
                                                   {"", 0, TEXT_LEFT, GAP}};
-static const double tree_least = 0.01; /* of the whole: nodes with less are not shown */
+static const double functions_tree_least = 0.01; /* of the whole: nodes with less are not shown */
 
 static void report_text_functions_add_tree_line(struct functions_tree *tree, uint32_t index,
                                                 const char *branch)
@@ -309,8 +309,8 @@ static void report_text_functions_add_tree_line(struct functions_tree *tree, uin
 static bool report_text_functions_worth_a_line(const struct functions_tree *tree, uint32_t index)
 {
     const struct top_down_node *nodes = tree->nodes.nodes;
-    return tree->lines < TREE_LINES &&
-           figure_double(nodes[index].inclusive) >= tree_least * figure_double(nodes[0].inclusive);
+    return tree->lines < TREE_LINES && figure_double(nodes[index].inclusive) >=
+                                           functions_tree_least * figure_double(nodes[0].inclusive);
 }
 
 static uint32_t report_text_functions_heavy_child(struct functions_tree *tree, uint32_t index,
@@ -328,7 +328,8 @@ static uint32_t report_text_functions_heavy_child(struct functions_tree *tree, u
 static bool report_text_functions_asks_itself(const struct functions_tree *tree, uint32_t index)
 {
     const struct top_down_node *nodes = tree->nodes.nodes;
-    return figure_double(nodes[index].exclusive) >= tree_least * figure_double(nodes[0].inclusive);
+    return figure_double(nodes[index].exclusive) >=
+           functions_tree_least * figure_double(nodes[0].inclusive);
 }
 
 /* Says how many calls of a long chain are left out in the middle. */

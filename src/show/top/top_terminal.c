@@ -21,21 +21,21 @@ static const int asking[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 static const int failing[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 #define COUNT(array) (sizeof array / sizeof *(array))
 
-static volatile sig_atomic_t asked; /* the signal that asked us to end */
-static bool begun, lost;
-static struct termios before;
-static char way_back[256];
-static size_t way_back_bytes;
+static volatile sig_atomic_t top_terminal_asked; /* the signal that asked us to end */
+static bool top_terminal_begun, top_terminal_lost;
+static struct termios top_terminal_before;
+static char top_terminal_way_back[256];
+static size_t top_terminal_way_back_bytes;
 
 static void terminal_note(int signal)
 {
-    asked = signal;
+    top_terminal_asked = signal;
 }
 
 static void terminal_restore_and_fail(int signal)
 {
-    if (write(STDOUT_FILENO, way_back, way_back_bytes) >= 0)
-        tcsetattr(STDIN_FILENO, TCSANOW, &before);
+    if (write(STDOUT_FILENO, top_terminal_way_back, top_terminal_way_back_bytes) >= 0)
+        tcsetattr(STDIN_FILENO, TCSANOW, &top_terminal_before);
     raise(signal); /* SA_RESETHAND: the default action */
 }
 
@@ -44,10 +44,10 @@ static void terminal_add_to_way_back(const char *text)
     if (!text || text == (char *)-1)
         return;
     size_t length = strlen(text);
-    if (length > sizeof way_back - way_back_bytes)
+    if (length > sizeof top_terminal_way_back - top_terminal_way_back_bytes)
         return;
-    memcpy(way_back + way_back_bytes, text, length);
-    way_back_bytes += length;
+    memcpy(top_terminal_way_back + top_terminal_way_back_bytes, text, length);
+    top_terminal_way_back_bytes += length;
 }
 
 static void terminal_add_way_back(const char *capability)
@@ -76,9 +76,9 @@ static void terminal_set_handlers(void)
 
 static void terminal_give_back(void)
 {
-    if (begun)
+    if (top_terminal_begun)
         endwin();
-    begun = false;
+    top_terminal_begun = false;
 }
 
 /* Presses alone, without waiting for double clicks. */
@@ -112,7 +112,7 @@ static void terminal_set_up(bool colour)
 
 int terminal_begin(bool colour, struct strbuf *why)
 {
-    if (tcgetattr(STDIN_FILENO, &before)) {
+    if (tcgetattr(STDIN_FILENO, &top_terminal_before)) {
         strbuf_add_string(why, "stdin is no terminal");
         return -ENOTTY;
     }
@@ -129,14 +129,14 @@ int terminal_begin(bool colour, struct strbuf *why)
     terminal_add_way_back("rmkx");
     terminal_add_mouse_off();
     terminal_add_way_back("rmcup");
-    asked = 0;
+    top_terminal_asked = 0;
     terminal_set_handlers();
     atexit(terminal_give_back);
     if (!newterm(NULL, term_guard_raw(), stdin)) {
         strbuf_add_string(why, "the terminal cannot be used: use --plain");
         return -ENOTTY;
     }
-    begun = true;
+    top_terminal_begun = true;
     terminal_set_up(colour);
     return 0;
 }
@@ -148,13 +148,13 @@ void terminal_end(void)
         signal(asking[i], SIG_DFL);
     for (size_t i = 0; i < COUNT(failing); i++)
         signal(failing[i], SIG_DFL);
-    if (asked)
-        raise(asked);
+    if (top_terminal_asked)
+        raise(top_terminal_asked);
 }
 
 bool terminal_is_over(void)
 {
-    return asked || lost;
+    return top_terminal_asked || top_terminal_lost;
 }
 
 int terminal_key(int milliseconds)
@@ -164,6 +164,7 @@ int terminal_key(int milliseconds)
     int ready = poll(&input, 1, milliseconds);
     int key = getch();
     nothing = ready > 0 && key == ERR ? nothing + 1 : 0;
-    lost = lost || nothing > ENDLESS_KEYS || (ready > 0 && (input.revents & (POLLERR | POLLNVAL)));
+    top_terminal_lost = top_terminal_lost || nothing > ENDLESS_KEYS ||
+                        (ready > 0 && (input.revents & (POLLERR | POLLNVAL)));
     return key;
 }
