@@ -248,7 +248,7 @@ static void *alloc_take(struct heap *heap, struct want want)
     void *block;
 
     if (unlikely(bfm_cache == &bfm_no_cache))
-        thread_begin();
+        heap_thread_begin();
     if (unlikely(want.bytes > PTRDIFF_MAX))
         return alloc_fail();
     if (unlikely(!want.bytes) && (block = alloc_take_empty(heap, want.align)))
@@ -457,7 +457,7 @@ static void alloc_give(void *block)
     if (!block)
         return;
     if (unlikely(bfm_cache == &bfm_no_cache))
-        thread_begin();
+        heap_thread_begin();
     place = bfm_heap_place_of(block);
     if (unlikely(place.kind == BLOCK_EMPTY || place.kind == BLOCK_GUARDED)) {
         place.kind == BLOCK_EMPTY ? empty_give(block) : guard_give(block);
@@ -719,7 +719,7 @@ void *bfm_realloc(void *block, size_t bytes)
         return NULL;
     }
     if (unlikely(bfm_cache == &bfm_no_cache))
-        thread_begin();
+        heap_thread_begin();
     return events_wanted() ? alloc_resize_told(block, bytes, CALLER)
                            : alloc_resize(block, bytes, CALLER);
 }
@@ -812,7 +812,7 @@ bfm_heap *bfm_heap_create(void)
     struct heap *heap;
 
     if (bfm_cache == &bfm_no_cache)
-        thread_begin();
+        heap_thread_begin();
     heap = heap_create();
     return heap ? (bfm_heap *)heap : alloc_fail();
 }

@@ -200,7 +200,7 @@ static struct arena *bfm_heap_arena_get(struct heap *heap)
     return home;
 }
 
-void thread_begin(void)
+void heap_thread_begin(void)
 {
     struct arena *arena;
 
@@ -223,7 +223,7 @@ void thread_begin(void)
 __attribute__((constructor(200))) static void bfm_heap_begin_early(void)
 {
     if (!__register_atfork && !atomic_load(&ready))
-        thread_begin();
+        heap_thread_begin();
 }
 
 /* ---- independent heaps ---- */

@@ -6,7 +6,7 @@
 #include "bfm/layout.h"
 
 /* Gives the calling thread a cache of its own, or the shared empty one if that is not possible. */
-void thread_begin(void);
+void heap_thread_begin(void);
 
 /* How many threads have arenas of their own at the same time; further threads share those. */
 unsigned heap_sharers(void);

@@ -45,25 +45,25 @@ const char *metric_merge_name(enum metric_merge merge)
     return names[merge];
 }
 
-static inline struct figure merge_SUM(struct figure a, struct figure b)
+static inline struct figure metrics_merge_SUM(struct figure a, struct figure b)
 {
     return figure_add(a, b);
 }
-static inline struct figure merge_MIN(struct figure a, struct figure b)
+static inline struct figure metrics_merge_MIN(struct figure a, struct figure b)
 {
     return figure_min(a, b);
 }
-static inline struct figure merge_MAX(struct figure a, struct figure b)
+static inline struct figure metrics_merge_MAX(struct figure a, struct figure b)
 {
     return figure_max(a, b);
 }
-static inline struct figure merge_NEVER(struct figure a, struct figure b)
+static inline struct figure metrics_merge_NEVER(struct figure a, struct figure b)
 {
     (void)a, (void)b;
     return FIGURE_UNKNOWN;
 }
 
-static inline struct figure merge_LEAST(struct figure a, struct figure b)
+static inline struct figure metrics_merge_LEAST(struct figure a, struct figure b)
 {
     return figure_known(a) && figure_known(b) ? figure_add(a, b) : figure_known(a) ? a : b;
 }
@@ -71,7 +71,7 @@ static inline struct figure merge_LEAST(struct figure a, struct figure b)
 void call_metrics_merge(struct call_metrics *into, const struct call_metrics *from)
 {
 #define METRIC(field, column, unit, merge, ...)                                                    \
-    into->field = merge_##merge(into->field, from->field);
+    into->field = metrics_merge_##merge(into->field, from->field);
 #include "model/metrics.def"
 }
 

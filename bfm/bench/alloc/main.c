@@ -23,7 +23,7 @@
 
 enum { WORST_ROUNDS = 5, EXTRA_SLOTS = 64 };
 
-struct options {
+struct bench_options {
     const char *name;
     const char *mode;
     uint64_t bytes, blocks, shapes, seed; /* blocks, seed 0: not said */
@@ -214,7 +214,7 @@ static const struct pattern *bench_find(const char *name)
     return NULL;
 }
 
-static uint64_t bench_blocks_of(const struct pattern *pattern, const struct options *options)
+static uint64_t bench_blocks_of(const struct pattern *pattern, const struct bench_options *options)
 {
     /* streams are against time, not memory */
     uint64_t part = pattern->small ? 8 : pattern->number ? 1 : 4, bytes = options->bytes / part;
@@ -224,7 +224,7 @@ static uint64_t bench_blocks_of(const struct pattern *pattern, const struct opti
 }
 
 static void bench_run_pattern(const struct pattern *pattern, enum block_mode mode,
-                              const struct options *options)
+                              const struct bench_options *options)
 {
     uint64_t blocks = bench_blocks_of(pattern, options);
     size_t slots_bytes = (blocks + EXTRA_SLOTS) * sizeof(struct slot);
@@ -267,7 +267,7 @@ static void bench_run_pattern(const struct pattern *pattern, enum block_mode mod
 
 /* --- threads ---------------------------------------------------------------------------------- */
 
-static void bench_check_netbuild(const struct options *options)
+static void bench_check_netbuild(const struct bench_options *options)
 {
     struct netbuild_result scanned, compared;
     uint64_t shapes = options->shapes < 3000 ? options->shapes : 3000;
@@ -282,7 +282,7 @@ static void bench_check_netbuild(const struct options *options)
                    (unsigned long long)compared.overlaps);
 }
 
-static int bench_run_netbuild(const struct options *options)
+static int bench_run_netbuild(const struct bench_options *options)
 {
     struct netbuild_result result;
     struct measured measured;
@@ -307,7 +307,7 @@ static int bench_run_netbuild(const struct options *options)
     return 1;
 }
 
-static int bench_run_worst(const struct options *options)
+static int bench_run_worst(const struct bench_options *options)
 {
     struct measured measured;
     unsigned threads;
@@ -326,7 +326,7 @@ static int bench_run_worst(const struct options *options)
     return 1;
 }
 
-static int bench_run_stress(const struct options *options)
+static int bench_run_stress(const struct bench_options *options)
 {
     struct stress_result result;
     unsigned threads;
@@ -392,7 +392,7 @@ static uint64_t bench_number_of(const char *option, const char *text)
     return number;
 }
 
-static void bench_parse(struct options *options, int count, char **arguments)
+static void bench_parse(struct bench_options *options, int count, char **arguments)
 {
     static const char *const keys[] = {"--bytes=", "--blocks=", "--shapes=", "--seed="};
     uint64_t *numbers[] = {&options->bytes, &options->blocks, &options->shapes, &options->seed};
@@ -425,7 +425,7 @@ static enum block_mode bench_mode_of(const char *name)
 
 int main(int count, char **arguments)
 {
-    struct options options = {.mode = "time", .bytes = 256 << 20, .shapes = 200000};
+    struct bench_options options = {.mode = "time", .bytes = 256 << 20, .shapes = 200000};
     if (count == 2 && strcmp(arguments[1], "--list") == 0) {
         bench_list();
         return 0;

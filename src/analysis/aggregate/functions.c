@@ -67,13 +67,14 @@ void function_key_add_name(struct strbuf *out, const struct profile *profile, ui
         frame_add_name(out, profile, frame);
 }
 
-size_t library_key_count(const struct profile *profile)
+size_t functions_library_key_count(const struct profile *profile)
 {
     return profile->module_count + MARKS;
 }
 
 /* `firsts`: of each module the first one with its path. */
-static uint32_t library_key_of(const struct profile *profile, const uint32_t *firsts, uint32_t code)
+static uint32_t functions_library_key_of(const struct profile *profile, const uint32_t *firsts,
+                                         uint32_t code)
 {
     const struct profile_code *of = &profile->codes[code];
     size_t marks = profile->module_count - FUNCTION_KEY_ANONYMOUS;
@@ -85,39 +86,40 @@ static uint32_t library_key_of(const struct profile *profile, const uint32_t *fi
                                     : firsts[of->module];
 }
 
-static const char *library_path(const struct profile *profile, uint32_t module)
+static const char *functions_library_path(const struct profile *profile, uint32_t module)
 {
     return profile->modules[module].path ? profile->modules[module].path : "";
 }
 
-static uint32_t library_first(const struct profile *profile, struct map *by_path, uint32_t module)
+static uint32_t functions_library_first(const struct profile *profile, struct map *by_path,
+                                        uint32_t module)
 {
-    const char *path = library_path(profile, module);
+    const char *path = functions_library_path(profile, module);
     uint64_t hash = hash_bytes(path, strlen(path));
     uint32_t first;
     for (struct map_probe probe = map_probe(by_path, hash); map_next(&probe, &first);)
-        if (!strcmp(library_path(profile, first), path))
+        if (!strcmp(functions_library_path(profile, first), path))
             return first;
     map_try_add(by_path, hash, module); /* without memory the module has a row of its own */
     return module;
 }
 
 /* A library that was loaded again is the same one. malloc'd; NULL: no memory. */
-static uint32_t *library_firsts(const struct profile *profile)
+static uint32_t *functions_library_firsts(const struct profile *profile)
 {
     uint32_t *firsts = calloc(profile->module_count + 1, sizeof *firsts);
     struct map by_path = {0};
     for (uint32_t i = 0; firsts && i < profile->module_count; i++)
-        firsts[i] = library_first(profile, &by_path, i);
+        firsts[i] = functions_library_first(profile, &by_path, i);
     map_release(&by_path);
     return firsts;
 }
 
-void library_key_add_name(struct strbuf *out, const struct profile *profile, uint32_t key,
-                          struct frame frame)
+void functions_library_key_add_name(struct strbuf *out, const struct profile *profile, uint32_t key,
+                                    struct frame frame)
 {
     if (key < profile->module_count)
-        strbuf_add_string(out, library_path(profile, key));
+        strbuf_add_string(out, functions_library_path(profile, key));
     else if (key == profile->module_count)
         strbuf_add_string(out, "[code in no module]");
     else
@@ -181,7 +183,7 @@ static bool function_is_hidden(const struct functions_walk *walk, uint32_t line)
 
 static uint32_t function_walk_key(const struct functions_walk *walk, uint32_t code, uint32_t line)
 {
-    return walk->libraries ? library_key_of(walk->profile, walk->libraries, code)
+    return walk->libraries ? functions_library_key_of(walk->profile, walk->libraries, code)
                            : function_key(walk->profile, code, line);
 }
 
@@ -360,9 +362,10 @@ int functions_init_libraries(struct functions *functions, const struct profile *
                              const bool *hidden, const bool *wanted)
 {
     struct functions_walk walk = {
-        .profile = profile, .hidden = hidden, .libraries = library_firsts(profile)};
-    int error = walk.libraries ? function_run(functions, &walk, library_key_count(profile), wanted)
-                               : -ENOMEM;
+        .profile = profile, .hidden = hidden, .libraries = functions_library_firsts(profile)};
+    int error = walk.libraries
+                    ? function_run(functions, &walk, functions_library_key_count(profile), wanted)
+                    : -ENOMEM;
     free(walk.libraries);
     return error;
 }

@@ -69,10 +69,10 @@ int functions_init(struct functions *functions, const struct profile *profile, c
  * function_key_kind. */
 int functions_init_libraries(struct functions *functions, const struct profile *profile,
                              const bool *hidden, const bool *wanted);
-size_t library_key_count(const struct profile *profile);
+size_t functions_library_key_count(const struct profile *profile);
 /* The path of a module, or what a function of that kind is called. Not shortened, not made safe. */
-void library_key_add_name(struct strbuf *out, const struct profile *profile, uint32_t key,
-                          struct frame frame);
+void functions_library_key_add_name(struct strbuf *out, const struct profile *profile, uint32_t key,
+                                    struct frame frame);
 void functions_release(struct functions *functions);
 
 #endif

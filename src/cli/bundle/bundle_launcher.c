@@ -13,9 +13,9 @@
 /* The kernel leaves argc, argv, the environment and the auxiliary vector on the stack. */
 #if defined(__x86_64__)
 __asm__(".globl _start\n_start:\n\txorl %ebp, %ebp\n\tmovq %rsp, %rdi\n\tandq $-16, %rsp\n\tcall "
-        "launch\n");
+        "bundle_launch\n");
 #elif defined(__aarch64__)
-__asm__(".globl _start\n_start:\n\tmov x29, #0\n\tmov x0, sp\n\tbl launch\n");
+__asm__(".globl _start\n_start:\n\tmov x29, #0\n\tmov x0, sp\n\tbl bundle_launch\n");
 #else
 #error "an entry point for this processor is missing"
 #endif
@@ -88,8 +88,8 @@ static const char *bundle_launcher_started_as(char **environment)
     return 0;
 }
 
-void launch(long *stack) __attribute__((used, noreturn));
-void launch(long *stack)
+void bundle_launch(long *stack) __attribute__((used, noreturn));
+void bundle_launch(long *stack)
 {
     enum { MOST_NAME = 32 };
     static char path[PATH_MAX];

@@ -8,38 +8,38 @@
 #include "format/names.h"
 #include "format/types.h"
 
-struct allocated_types_piece {
+struct allocated_piece {
     const char *at;
     size_t length;
 };
 
 /* ---- Pieces ---------------------------------------------------------------------------------- */
 
-static bool piece_is(struct allocated_types_piece piece, const char *text)
+static bool allocated_piece_is(struct allocated_piece piece, const char *text)
 {
     return piece.length == strlen(text) && !memcmp(piece.at, text, piece.length);
 }
 
-static bool piece_begins(struct allocated_types_piece piece, const char *text)
+static bool allocated_piece_begins(struct allocated_piece piece, const char *text)
 {
     return piece.length >= strlen(text) && !memcmp(piece.at, text, strlen(text));
 }
 
-static bool piece_ends(struct allocated_types_piece piece, const char *text)
+static bool allocated_piece_ends(struct allocated_piece piece, const char *text)
 {
     size_t length = strlen(text);
     return piece.length >= length && !memcmp(piece.at + piece.length - length, text, length);
 }
 
-static bool piece_is_any(struct allocated_types_piece piece, const char *const *texts)
+static bool allocated_piece_is_any(struct allocated_piece piece, const char *const *texts)
 {
     for (; *texts; texts++)
-        if (piece_is(piece, *texts))
+        if (allocated_piece_is(piece, *texts))
             return true;
     return false;
 }
 
-static struct allocated_types_piece piece_trim(struct allocated_types_piece piece)
+static struct allocated_piece allocated_piece_trim(struct allocated_piece piece)
 {
     while (piece.length && piece.at[piece.length - 1] == ' ')
         piece.length--;
@@ -52,7 +52,7 @@ static struct allocated_types_piece piece_trim(struct allocated_types_piece piec
 
 /* The index, from `at` on, where `stop` stands outside of all brackets, or a bracket closes that
  * was open before. The length of the piece if there is none. */
-static size_t piece_until(struct allocated_types_piece piece, size_t at, const char *stop)
+static size_t allocated_piece_until(struct allocated_piece piece, size_t at, const char *stop)
 {
     int depth = 0;
     for (; at < piece.length; at++) {
@@ -62,7 +62,7 @@ static size_t piece_until(struct allocated_types_piece piece, size_t at, const c
             at += skipped - 1;
             continue;
         }
-        if (!depth && piece_begins((struct allocated_types_piece){c, piece.length - at}, stop))
+        if (!depth && allocated_piece_begins((struct allocated_piece){c, piece.length - at}, stop))
             return at;
         if (strchr("<([{", *c))
             depth++;
@@ -73,12 +73,12 @@ static size_t piece_until(struct allocated_types_piece piece, size_t at, const c
 }
 
 /* "std::vector<int>::reserve" → "std::vector<int>" and "reserve". */
-static struct allocated_types_piece piece_split(struct allocated_types_piece *name)
+static struct allocated_piece allocated_piece_split(struct allocated_piece *name)
 {
-    struct allocated_types_piece scope = {name->at, 0};
-    for (size_t at = 0, next; (next = piece_until(*name, at, "::")) < name->length;) {
-        if (piece_begins((struct allocated_types_piece){name->at + next, name->length - next},
-                         "::"))
+    struct allocated_piece scope = {name->at, 0};
+    for (size_t at = 0, next; (next = allocated_piece_until(*name, at, "::")) < name->length;) {
+        if (allocated_piece_begins((struct allocated_piece){name->at + next, name->length - next},
+                                   "::"))
             scope.length = next;
         at = next + 1;
     }
@@ -91,44 +91,44 @@ static struct allocated_types_piece piece_split(struct allocated_types_piece *na
 
 /* Cuts "vector<int, A>" to "vector" and returns the template argument with that number; empty: it
  * has none. */
-static struct allocated_types_piece piece_argument(struct allocated_types_piece *name,
-                                                   unsigned number)
+static struct allocated_piece allocated_piece_argument(struct allocated_piece *name,
+                                                       unsigned number)
 {
-    size_t open = piece_until(*name, 0, "<");
-    struct allocated_types_piece argument = {name->at + open, 0};
+    size_t open = allocated_piece_until(*name, 0, "<");
+    struct allocated_piece argument = {name->at + open, 0};
     if (open >= name->length)
         return argument;
-    struct allocated_types_piece inside = {name->at + open + 1, name->length - open - 1};
-    size_t begin = 0, end = piece_until(inside, 0, ",");
+    struct allocated_piece inside = {name->at + open + 1, name->length - open - 1};
+    size_t begin = 0, end = allocated_piece_until(inside, 0, ",");
     while (number-- && end < inside.length && inside.at[end] == ',') {
         begin = end + 1;
-        end = piece_until(inside, begin, ",");
+        end = allocated_piece_until(inside, begin, ",");
     }
     name->length = open;
-    return piece_trim((struct allocated_types_piece){inside.at + begin, end - begin});
+    return allocated_piece_trim((struct allocated_piece){inside.at + begin, end - begin});
 }
 
 /* std::__1::, std::__cxx11::, std::__ndk1:: are std::. */
-static struct allocated_types_piece piece_drop_std(struct allocated_types_piece name)
+static struct allocated_piece allocated_piece_drop_std(struct allocated_piece name)
 {
     static const char *const inner[] = {
         "std::__cxx11::", "std::__1::", "std::__detail::", "std::", "__gnu_cxx::", NULL};
     for (const char *const *at = inner; *at; at++)
-        if (piece_begins(name, *at))
-            return (struct allocated_types_piece){name.at + strlen(*at), name.length - strlen(*at)};
-    return (struct allocated_types_piece){name.at, 0};
+        if (allocated_piece_begins(name, *at))
+            return (struct allocated_piece){name.at + strlen(*at), name.length - strlen(*at)};
+    return (struct allocated_piece){name.at, 0};
 }
 
 /* "allocate[abi:v160006]" → "allocate". */
-static struct allocated_types_piece piece_drop_tag(struct allocated_types_piece name)
+static struct allocated_piece allocated_piece_drop_tag(struct allocated_piece name)
 {
     const char *tag = memchr(name.at, '[', name.length);
-    return tag ? (struct allocated_types_piece){name.at, (size_t)(tag - name.at)} : name;
+    return tag ? (struct allocated_piece){name.at, (size_t)(tag - name.at)} : name;
 }
 
 /* ---- C++ ------------------------------------------------------------------------------------- */
 
-static bool allocated_type_take(struct strbuf *type, struct allocated_types_piece found)
+static bool allocated_type_take(struct strbuf *type, struct allocated_piece found)
 {
     if (!found.length)
         return false;
@@ -138,18 +138,17 @@ static bool allocated_type_take(struct strbuf *type, struct allocated_types_piec
 }
 
 /* "std::allocator<T>", "std::allocator<T> const&" → T */
-static struct allocated_types_piece
-allocated_type_of_allocator(struct allocated_types_piece allocator)
+static struct allocated_piece allocated_type_of_allocator(struct allocated_piece allocator)
 {
     static const char *const allocators[] = {"allocator", "__new_allocator", "new_allocator", NULL};
-    struct allocated_types_piece plain = piece_drop_std(allocator);
-    struct allocated_types_piece argument = piece_argument(&plain, 0);
-    return piece_is_any(plain, allocators) ? argument
-                                           : (struct allocated_types_piece){allocator.at, 0};
+    struct allocated_piece plain = allocated_piece_drop_std(allocator);
+    struct allocated_piece argument = allocated_piece_argument(&plain, 0);
+    return allocated_piece_is_any(plain, allocators) ? argument
+                                                     : (struct allocated_piece){allocator.at, 0};
 }
 
 /* Types without a constructor that could allocate. Not bool: vector<bool> allocates words. */
-static bool allocated_type_is_plain(struct allocated_types_piece type)
+static bool allocated_type_is_plain(struct allocated_piece type)
 {
     static const char *const plain[] = {"char",
                                         "signed char",
@@ -171,11 +170,12 @@ static bool allocated_type_is_plain(struct allocated_types_piece type)
                                         "char32_t",
                                         "__int128",
                                         NULL};
-    return piece_is_any(type, plain) || (piece_ends(type, "*") && !piece_ends(type, "::*"));
+    return allocated_piece_is_any(type, plain) ||
+           (allocated_piece_ends(type, "*") && !allocated_piece_ends(type, "::*"));
 }
 
 /* Functions of std::vector<T>, T plain, that allocate elements and nothing else. */
-static bool allocated_type_is_grower(struct allocated_types_piece function)
+static bool allocated_type_is_grower(struct allocated_piece function)
 {
     static const char *const growers[] = {"_M_realloc_insert",
                                           "_M_realloc_append",
@@ -190,60 +190,62 @@ static bool allocated_type_is_grower(struct allocated_types_piece function)
                                           "push_back",
                                           "emplace_back",
                                           NULL};
-    return piece_is_any(function, growers);
+    return allocated_piece_is_any(function, growers);
 }
 
 /* Member functions of class templates that allocate in no other way. */
-static bool allocated_type_of_member(struct strbuf *type, struct allocated_types_piece class,
-                                     struct allocated_types_piece function, bool has_lines)
+static bool allocated_type_of_member(struct strbuf *type, struct allocated_piece class,
+                                     struct allocated_piece function, bool has_lines)
 {
     static const char *const allocators[] = {"allocator", "__new_allocator", "new_allocator", NULL};
     static const char *const traits[] = {"allocator_traits", "__alloc_traits", NULL};
-    struct allocated_types_piece name = class, whole = class;
-    struct allocated_types_piece first = piece_argument(&name, 0);
-    (void)piece_argument(&function, 0);
-    function = piece_drop_tag(function);
-    if (piece_is_any(name, allocators) && piece_is(function, "allocate"))
+    struct allocated_piece name = class, whole = class;
+    struct allocated_piece first = allocated_piece_argument(&name, 0);
+    (void)allocated_piece_argument(&function, 0);
+    function = allocated_piece_drop_tag(function);
+    if (allocated_piece_is_any(name, allocators) && allocated_piece_is(function, "allocate"))
         return allocated_type_take(type, first);
-    if (piece_is_any(name, traits) && piece_is(function, "allocate"))
+    if (allocated_piece_is_any(name, traits) && allocated_piece_is(function, "allocate"))
         return allocated_type_take(type, allocated_type_of_allocator(first));
-    if (piece_is(name, "_Vector_base") &&
-        (piece_is(function, "_M_allocate") || piece_is(function, "_M_create_storage")))
-        return allocated_type_take(type, allocated_type_of_allocator(piece_argument(&whole, 1)));
-    if (piece_is(name, "basic_string"))
+    if (allocated_piece_is(name, "_Vector_base") &&
+        (allocated_piece_is(function, "_M_allocate") ||
+         allocated_piece_is(function, "_M_create_storage")))
+        return allocated_type_take(
+            type, allocated_type_of_allocator(allocated_piece_argument(&whole, 1)));
+    if (allocated_piece_is(name, "basic_string"))
         return !has_lines && allocated_type_is_plain(first) && allocated_type_take(type, first);
-    return piece_is(name, "vector") && !has_lines && allocated_type_is_plain(first) &&
+    return allocated_piece_is(name, "vector") && !has_lines && allocated_type_is_plain(first) &&
            allocated_type_is_grower(function) && allocated_type_take(type, first);
 }
 
 /* make_unique<T>() and make_unique<T[]>(n). Allocations of T's constructor have the constructor on
  * their call path. */
-static bool allocated_type_of_maker(struct strbuf *type, struct allocated_types_piece function,
+static bool allocated_type_of_maker(struct strbuf *type, struct allocated_piece function,
                                     bool has_lines)
 {
     static const char *const makers[] = {"make_unique", "make_unique_for_overwrite", NULL};
-    struct allocated_types_piece made = piece_argument(&function, 0);
-    if (!has_lines || !piece_is_any(piece_drop_tag(function), makers))
+    struct allocated_piece made = allocated_piece_argument(&function, 0);
+    if (!has_lines || !allocated_piece_is_any(allocated_piece_drop_tag(function), makers))
         return false;
-    const char *bounds = piece_ends(made, "]") ? memchr(made.at, '[', made.length) : NULL;
+    const char *bounds = allocated_piece_ends(made, "]") ? memchr(made.at, '[', made.length) : NULL;
     if (bounds)
-        made = piece_trim((struct allocated_types_piece){made.at, (size_t)(bounds - made.at)});
+        made = allocated_piece_trim((struct allocated_piece){made.at, (size_t)(bounds - made.at)});
     return allocated_type_take(type, made);
 }
 
-static enum allocated_type allocated_type_of_cxx(struct strbuf *type,
-                                                 struct allocated_types_piece name, bool has_lines)
+static enum allocated_type allocated_type_of_cxx(struct strbuf *type, struct allocated_piece name,
+                                                 bool has_lines)
 {
     static const char *const handing_on[] = {"__libcpp_allocate", "__libcpp_operator_new",
                                              "__allocate", NULL};
-    struct allocated_types_piece plain = piece_drop_std(name), function = plain;
-    if (piece_begins(name, "operator new"))
+    struct allocated_piece plain = allocated_piece_drop_std(name), function = plain;
+    if (allocated_piece_begins(name, "operator new"))
         return ALLOCATED_BY_NEXT;
     if (!plain.length)
         return ALLOCATED_UNKNOWN;
-    struct allocated_types_piece class = piece_split(&function), bare = function;
-    (void)piece_argument(&bare, 0);
-    if (!class.length && piece_is_any(piece_drop_tag(bare), handing_on))
+    struct allocated_piece class = allocated_piece_split(&function), bare = function;
+    (void)allocated_piece_argument(&bare, 0);
+    if (!class.length && allocated_piece_is_any(allocated_piece_drop_tag(bare), handing_on))
         return ALLOCATED_BY_NEXT;
     bool found = class.length ? allocated_type_of_member(type, class, function, has_lines)
                               : allocated_type_of_maker(type, function, has_lines);
@@ -253,12 +255,12 @@ static enum allocated_type allocated_type_of_cxx(struct strbuf *type,
 /* ---- Rust ------------------------------------------------------------------------------------ */
 
 /* Names of Rust's older mangling have the letter of a parameter where the argument should stand. */
-static bool allocated_type_is_parameter(struct allocated_types_piece type)
+static bool allocated_type_is_parameter(struct allocated_piece type)
 {
     return type.length == 1 && isupper((unsigned char)*type.at);
 }
 
-static bool allocated_type_hands_on(struct allocated_types_piece name)
+static bool allocated_type_hands_on(struct allocated_piece name)
 {
     static const char *const begins[] = {"alloc::alloc::",
                                          "<alloc::alloc::Global",
@@ -271,24 +273,24 @@ static bool allocated_type_hands_on(struct allocated_types_piece name)
                                          "alloc::boxed::box_new_uninit",
                                          NULL};
     for (const char *const *at = begins; *at; at++)
-        if (piece_begins(name, *at))
+        if (allocated_piece_begins(name, *at))
             return true;
     return false;
 }
 
 /* Finds T in "<alloc::boxed::Box<T>>::new" and "<alloc::raw_vec::RawVec<T>>::grow_one". */
-static enum allocated_type allocated_type_of_rust(struct strbuf *type,
-                                                  struct allocated_types_piece name, bool has_lines)
+static enum allocated_type allocated_type_of_rust(struct strbuf *type, struct allocated_piece name,
+                                                  bool has_lines)
 {
     static const char *const holders[] = {"alloc::boxed::Box", "alloc::raw_vec::RawVec", NULL};
     if (allocated_type_hands_on(name))
         return ALLOCATED_BY_NEXT;
-    if (!has_lines || !piece_begins(name, "<alloc::"))
+    if (!has_lines || !allocated_piece_begins(name, "<alloc::"))
         return ALLOCATED_UNKNOWN;
-    struct allocated_types_piece inside = {name.at + 1, name.length - 1};
-    inside.length = piece_until(inside, 0, " as ");
-    struct allocated_types_piece argument = piece_argument(&inside, 0);
-    if (!piece_is_any(inside, holders) || allocated_type_is_parameter(argument) ||
+    struct allocated_piece inside = {name.at + 1, name.length - 1};
+    inside.length = allocated_piece_until(inside, 0, " as ");
+    struct allocated_piece argument = allocated_piece_argument(&inside, 0);
+    if (!allocated_piece_is_any(inside, holders) || allocated_type_is_parameter(argument) ||
         !allocated_type_take(type, argument))
         return ALLOCATED_UNKNOWN;
     return ALLOCATED_FOUND;
@@ -298,12 +300,11 @@ static enum allocated_type allocated_type_of_rust(struct strbuf *type,
 
 /* Functions of the C library that copy a text. No variable's type tells it, because there is none
  * there. */
-static enum allocated_type allocated_type_of_c(struct strbuf *type,
-                                               struct allocated_types_piece name)
+static enum allocated_type allocated_type_of_c(struct strbuf *type, struct allocated_piece name)
 {
     static const char *const copies[] = {"strdup", "__strdup", "strndup", "__strndup", NULL};
-    bool found = piece_is_any(name, copies) &&
-                 allocated_type_take(type, (struct allocated_types_piece){"char", 4});
+    bool found = allocated_piece_is_any(name, copies) &&
+                 allocated_type_take(type, (struct allocated_piece){"char", 4});
     return found ? ALLOCATED_FOUND : ALLOCATED_UNKNOWN;
 }
 
@@ -311,7 +312,7 @@ static enum allocated_type allocated_type_of_c(struct strbuf *type,
 
 enum allocated_type allocated_type(struct strbuf *type, const char *function, bool has_lines)
 {
-    struct allocated_types_piece name;
+    struct allocated_piece name;
     name.at = name_core(function, &name.length);
     enum allocated_type found = allocated_type_of_rust(type, name, has_lines);
     if (found == ALLOCATED_UNKNOWN)

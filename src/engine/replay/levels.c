@@ -77,7 +77,7 @@ void levels_changed(struct replay *replay)
         levels_watch(replay);
 }
 
-void site_stirs(struct replay *replay, uint32_t site)
+void levels_site_stirs(struct replay *replay, uint32_t site)
 {
     struct curve_band band = curves_see(&replay->curves, &replay->sites, site, replay->last_ticks);
 

@@ -76,7 +76,7 @@ static inline uint32_t life_label_here(struct replay *replay, uint32_t site)
 
 /* The live bytes of the site have left its quiet range: they are a new peak of the site, or a new
  * point of its curve. */
-void site_stirs(struct replay *replay, uint32_t site);
+void levels_site_stirs(struct replay *replay, uint32_t site);
 
 /* Called once for a call path at the end of a step. */
 static inline void life_look_at_site(struct replay *replay, uint32_t site_or_label)
@@ -86,7 +86,7 @@ static inline void life_look_at_site(struct replay *replay, uint32_t site_or_lab
     if (__builtin_expect(site != site_or_label, 0))
         cuts_crest(replay, site_or_label);
     if (!site_is_quiet(&replay->sites, site))
-        site_stirs(replay, site);
+        levels_site_stirs(replay, site);
 }
 
 /* The newest event is of another interval of the timeline. */

@@ -232,9 +232,9 @@ static void *detail_append_as_it_is(struct reader *reader, enum detail which, co
 {
     char *profile = (char *)reader->profile;
     size_t bytes = detail_tables[which].bytes;
-    void *slot =
-        append(reader, profile + places[which].array, (size_t *)(profile + places[which].count),
-               &reader->own->detail_capacity[which], bytes);
+    void *slot = profile_append(reader, profile + places[which].array,
+                                (size_t *)(profile + places[which].count),
+                                &reader->own->detail_capacity[which], bytes);
     return slot ? memcpy(slot, row, bytes) : NULL;
 }
 

@@ -62,8 +62,8 @@ bool profile_reading_grow(struct reader *reader, void *array, size_t *capacity, 
 
 /* Room for one more of `item_bytes` in the array that the pointer at `array` points to; the new
  * item is zeroed. NULL: no memory. */
-static inline void *append(struct reader *reader, void *array, size_t *count, size_t *capacity,
-                           size_t item_bytes)
+static inline void *profile_append(struct reader *reader, void *array, size_t *count,
+                                   size_t *capacity, size_t item_bytes)
 {
     char *items;
     if (*count == *capacity && !profile_reading_grow(reader, array, capacity, item_bytes))
@@ -73,7 +73,7 @@ static inline void *append(struct reader *reader, void *array, size_t *count, si
 }
 
 #define APPEND(reader, array, count, capacity)                                                     \
-    append(reader, &(array), &(count), &(capacity), sizeof *(array))
+    profile_append(reader, &(array), &(count), &(capacity), sizeof *(array))
 
 /* A column's value: 0 for what is none (noted) and for NULL; a string of the profile's own, NULL
  * for NULL. */

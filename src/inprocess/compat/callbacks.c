@@ -15,7 +15,7 @@ void malloc_count_reset_peak(void), malloc_count_print_status(void);
 
 /* Exact peaks make current one figure that all threads can read. The child of a fork goes on with
  * its parent's counts, as with the originals. */
-__attribute__((constructor)) static void malloc_count_begin(void)
+__attribute__((constructor)) static void callbacks_begin(void)
 {
     count_exact = true;
     count_see_in_front();

@@ -24,10 +24,10 @@ static void malloc_count_call_back(bool allocated, size_t size, size_t current)
 
 API void malloc_count_set_callback(malloc_count_callback_type call, void *cookie)
 {
-    observe(NULL); /* no calls while the callback changes */
+    observers_set(NULL); /* no calls while the callback changes */
     callback_set(&malloc_count_callback, (void (*)(void))call, cookie);
     if (call)
-        observe(malloc_count_call_back);
+        observers_set(malloc_count_call_back);
 }
 
 /* ---- class MemProfile ---- */

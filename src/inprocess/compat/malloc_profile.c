@@ -108,10 +108,10 @@ static void malloc_profile_call_back(bool allocated, size_t size, size_t current
 
 API void malloc_count_set_callback(malloc_count_callback_type call, void *cookie)
 {
-    observe(NULL); /* no calls while the callback changes */
+    observers_set(NULL); /* no calls while the callback changes */
     callback_set(&malloc_profile_callback, (void (*)(void))call, cookie);
     if (call)
-        observe(malloc_profile_call_back);
+        observers_set(malloc_profile_call_back);
 }
 
 /* ---- memprofile ---- */
@@ -165,7 +165,7 @@ API void memprofile_end(void)
 
 __attribute__((constructor)) static void malloc_profile_begin(void)
 {
-    observe_all(malloc_profile_count_in_region);
+    observers_set_all(malloc_profile_count_in_region);
 }
 
 static void malloc_profile_print_region(const char *name, const struct region *region)
@@ -213,8 +213,8 @@ __attribute__((destructor)) static void malloc_profile_end(void)
     struct count_figures figures;
     struct line line = {0};
     uint64_t mallocs = SUM(mallocs) + regions[TX_REGION].mallocs;
-    observe(NULL);
-    observe_all(NULL); /* so that the table does not count its own buffer */
+    observers_set(NULL);
+    observers_set_all(NULL); /* so that the table does not count its own buffer */
     count_figures_of(&figures, &count_state);
     malloc_profile_print_first_line(&figures, mallocs);
     puts("==========\nbins: 16  32  48  64  96  128  256  512  1024  >1024 mallocs frees "

@@ -191,7 +191,7 @@ static struct tidemark_memprofile *memprofile_profile_take(void)
 /* Writes a last line if the program ends without closing its profiles. */
 __attribute__((destructor)) static void memprofile_end_all(void)
 {
-    bool mute = observe_mute(true);
+    bool mute = observers_mute(true);
     for (struct tidemark_memprofile *profile = memprofile_all; profile; profile = profile->next) {
         size_t current = profile->open ? profile->source.current() : 0;
         memprofile_lock(profile);
@@ -199,7 +199,7 @@ __attribute__((destructor)) static void memprofile_end_all(void)
             memprofile_look(profile, current, true);
         memprofile_unlock(profile);
     }
-    observe_mute(mute);
+    observers_mute(mute);
 }
 
 __attribute__((constructor)) static void memprofile_begin(void)
@@ -241,23 +241,23 @@ struct tidemark_memprofile *memprofile_open(const char *path, double time_resolu
 
 void memprofile_output(struct tidemark_memprofile *profile, double seconds, size_t bytes)
 {
-    bool mute = observe_mute(true);
+    bool mute = observers_mute(true);
     memprofile_lock(profile);
     memprofile_add_line(profile, seconds, bytes);
     memprofile_unlock(profile);
-    observe_mute(mute);
+    observers_mute(mute);
 }
 
 void memprofile_break(struct tidemark_memprofile *profile)
 {
     size_t current = profile->source.current();
-    bool mute = observe_mute(true);
+    bool mute = observers_mute(true);
     memprofile_lock(profile);
     memprofile_look(profile, current, true);
     memprofile_add(profile, "\n", 1);
     memprofile_flush(profile);
     memprofile_unlock(profile);
-    observe_mute(mute);
+    observers_mute(mute);
 }
 
 /* The caller's lines come between ours in the order of writing. A stream's memory does not count as

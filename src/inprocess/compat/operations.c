@@ -119,5 +119,5 @@ __attribute__((constructor)) static void operations_begin(void)
         return;
     operations_least = operations_read_size(value);
     count_log = operations_log;
-    observe_all(operations_observe);
+    observers_set_all(operations_observe);
 }

@@ -48,19 +48,19 @@ static void observers_tell_ahead(bool allocated, size_t size, size_t ahead)
     observers_tell(allocated, size, current);
 }
 
-bool observe_mute(bool mute)
+bool observers_mute(bool mute)
 {
     bool before = observers_being_told;
     observers_being_told = mute;
     return before;
 }
 
-void observe_change(bool allocated, size_t size)
+void observers_tell_change(bool allocated, size_t size)
 {
     observers_tell(allocated, size, count_current());
 }
 
-void observe(observer *to)
+void observers_set(observer *to)
 {
     __atomic_store_n(&observers_observing, to, __ATOMIC_RELEASE);
     __atomic_store_n(&count_observer, to || observers_counting ? observers_tell_ahead : NULL,
@@ -68,7 +68,7 @@ void observe(observer *to)
     count_watch_again();
 }
 
-void observe_all(observer *to)
+void observers_set_all(observer *to)
 {
     observers_counting = to;
     count_observer = observers_tell_ahead;

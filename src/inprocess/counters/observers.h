@@ -15,14 +15,14 @@ int64_t count_reset_peak(void);
 /* Called after each change in the thread that made it, but not for changes that the observer makes.
  * `current`: bytes at that time; at a realloc's first call without the new block. */
 typedef void observer(bool allocated, size_t size, size_t current);
-void observe(observer *observer); /* NULL: none */
+void observers_set(observer *observer); /* NULL: none */
 /* The same, but also for changes that an observer makes. To be called at the program's start, and
  * with NULL at its end. */
-void observe_all(observer *observer);
+void observers_set_all(observer *observer);
 
 /* While `mute` is set, no observer is called in this thread. Returns the value before. For code
  * that holds a lock which the observer takes, because a signal handler may allocate meanwhile. */
-bool observe_mute(bool mute);
+bool observers_mute(bool mute);
 
 /* A function and its cookie, which are changed and read together. */
 struct callback {
@@ -33,7 +33,7 @@ struct callback {
 void callback_set(struct callback *callback, void (*call)(void), void *cookie);
 struct callback callback_get(const struct callback *callback);
 
-/* Calls only the observer of observe(), for a change that is no call. */
-void observe_change(bool allocated, size_t size);
+/* Calls only the observer of observers_set(), for a change that is no call. */
+void observers_tell_change(bool allocated, size_t size);
 
 #endif

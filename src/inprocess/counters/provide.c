@@ -128,20 +128,20 @@ static void provide_changed(bool allocated, size_t size, size_t current)
 static void provide_corrected(int64_t change_bytes)
 {
     bool more = change_bytes > 0;
-    observe_change(more, (size_t)(more ? change_bytes : -change_bytes));
+    observers_tell_change(more, (size_t)(more ? change_bytes : -change_bytes));
 }
 
 static int provide_on_change(tidemark_change *call, void *context)
 {
     if (call && !provide_is_exact())
         return -ENOTSUP;
-    observe(NULL); /* no calls while the callback changes */
+    observers_set(NULL); /* no calls while the callback changes */
     __atomic_store_n(&count_corrected, NULL, __ATOMIC_RELEASE);
     callback_set(&provide_callback, (void (*)(void))call, context);
     if (!call)
         return 0;
     __atomic_store_n(&count_corrected, provide_corrected, __ATOMIC_RELEASE);
-    observe(provide_changed);
+    observers_set(provide_changed);
     return 0;
 }
 

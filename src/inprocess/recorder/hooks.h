@@ -44,7 +44,7 @@ static inline void hooks_inside_end(struct inside *inside)
 
 /* ---- Times of calls ---- */
 
-static inline uint64_t call_begins(void)
+static inline uint64_t hooks_call_begins(void)
 {
     return unlikely(thread_timed) && thread_current ? ticks_unfenced() : 0;
 }
@@ -59,7 +59,7 @@ static inline uint64_t hooks_call_took(uint64_t since)
         __typeof__(call) result_;                                                                  \
         if (unlikely(thread_real_watched)) {                                                       \
             INSIDE(thread, frame);                                                                 \
-            uint64_t since_ = call_begins();                                                       \
+            uint64_t since_ = hooks_call_begins();                                                 \
             result_ = call;                                                                        \
             (thread)->spent = hooks_call_took(since_);                                             \
         } else {                                                                                   \
@@ -94,7 +94,7 @@ static inline uint64_t hooks_slack_of(struct thread *thread, uintptr_t frame, vo
     return hooks_slack_by(usable_by_header, thread, frame, block, size);
 }
 
-static inline unsigned log2_of(size_t alignment)
+static inline unsigned hooks_log2_of(size_t alignment)
 {
     return alignment > 1 ? (unsigned)__builtin_ctzl(alignment) : 0;
 }
@@ -168,10 +168,9 @@ hooks_record_free_as(struct thread *thread, uintptr_t frame, const struct unwind
 }
 
 /* Records the free of a block that real.malloc or its family made. */
-static inline __attribute__((always_inline)) void record_free(struct thread *thread,
-                                                              uintptr_t frame,
-                                                              const struct unwind_start *start,
-                                                              void *block, unsigned newest)
+static inline __attribute__((always_inline)) void
+hooks_record_free(struct thread *thread, uintptr_t frame, const struct unwind_start *start,
+                  void *block, unsigned newest)
 {
     uint64_t told = 0;
     if (unlikely(pools_are_followed))
@@ -197,7 +196,7 @@ static inline __attribute__((always_inline)) void record_free(struct thread *thr
 #define HOOK_BODY static __attribute__((noinline))
 
 /* Is there nothing to do for an allocation of `size` bytes but the real call? */
-static inline __attribute__((always_inline)) bool sampling_passes(size_t size)
+static inline __attribute__((always_inline)) bool sampled_passes(size_t size)
 {
     struct thread *thread = thread_current;
     return likely(thread && !thread->inside) && thread_passes(thread, size);
@@ -210,8 +209,8 @@ static inline __attribute__((always_inline)) const uint8_t *hooks_sampling_filte
 }
 
 /* The same for the release of a block. */
-static inline __attribute__((always_inline)) bool sampling_passes_free(const uint8_t *filter,
-                                                                       const void *block)
+static inline __attribute__((always_inline)) bool sampled_passes_free(const uint8_t *filter,
+                                                                      const void *block)
 {
     return likely(!sampled_maybe(filter, block));
 }
@@ -224,7 +223,7 @@ static inline __attribute__((always_inline)) bool hooks_sampling_is_direct(void)
 
 /* With the set of followed.h every free comes here, and most blocks are not in the set. Is this
  * free one of those, and its real call direct? */
-static inline __attribute__((always_inline)) bool sampling_leaves(const void *block)
+static inline __attribute__((always_inline)) bool sampled_leaves(const void *block)
 {
     return followed_root && !followed_has((uintptr_t)block) && hooks_sampling_is_direct();
 }

@@ -33,7 +33,7 @@ static unsigned family_align_log2(const struct family_call *call)
     if (align < 0)
         return 0;
     uintptr_t value = call->arguments[align & (FAMILY_FLAGS - 1)];
-    return align & FAMILY_FLAGS ? value & 63 : log2_of(value);
+    return align & FAMILY_FLAGS ? value & 63 : hooks_log2_of(value);
 }
 
 static uintptr_t family_do(const struct family_call *call)
@@ -59,7 +59,7 @@ static uintptr_t family_do_inside(struct thread *thread, uintptr_t frame,
 {
     __attribute__((cleanup(hooks_inside_end))) struct inside inside =
         family_inside_begin(thread, frame);
-    uint64_t since = call_begins();
+    uint64_t since = hooks_call_begins();
     uintptr_t result = family_do(call);
     thread->spent = hooks_call_took(since);
     return result;
@@ -175,7 +175,7 @@ static void family_free(struct thread *thread, uintptr_t frame, const struct unw
 {
     if (likely(!hooks_sampling_filter()))
         family_record_free(thread, frame, start, block);
-    else if (!sampling_leaves(block))
+    else if (!sampled_leaves(block))
         sampled_free(thread, frame, start, block);
 }
 

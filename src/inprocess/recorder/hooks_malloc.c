@@ -56,7 +56,7 @@
     {                                                                                              \
         if (likely(!sampled_filter))                                                               \
             return name##_recorded arguments;                                                      \
-        if (unlikely(!sampling_passes(size)))                                                      \
+        if (unlikely(!sampled_passes(size)))                                                       \
             return name##_sampled arguments;                                                       \
         return likely(!thread_real_nests) ? call : name##_inside arguments;                        \
     }
@@ -71,11 +71,11 @@ static inline size_t hooks_malloc_product(size_t count, size_t size)
 #define ALLOCATION(name, libraries, parameters, arguments, kind, bytes, alignment)                 \
     void *name parameters;                                                                         \
     ALLOCATION_HOOK(void *, name, parameters, arguments, WIRE_##kind, real.name arguments, result, \
-                    bytes, log2_of(alignment))                                                     \
+                    bytes, hooks_log2_of(alignment))                                               \
     HOOKED(name)
 #define ALLOCATION_OUT(name, libraries, parameters, arguments, kind, bytes, alignment)             \
     ALLOCATION_HOOK(int, name, parameters, arguments, WIRE_##kind, real.name arguments,            \
-                    result ? NULL : *out, bytes, log2_of(alignment))                               \
+                    result ? NULL : *out, bytes, hooks_log2_of(alignment))                         \
     HOOKED(name)
 /* Makes, behind the hooks of these names, malloc_recorded, malloc_sampled, malloc_inside,
  * calloc_recorded, calloc_sampled, calloc_inside, memalign_recorded, memalign_sampled,
@@ -169,7 +169,7 @@ HOOK_BODY void *realloc_inside(void *old, size_t size)
 static inline __attribute__((always_inline)) void *
 hooks_malloc_sample_realloc(const uint8_t *filter, void *old, size_t size)
 {
-    if (unlikely(!sampling_passes_free(filter, old) || !sampling_passes(size)))
+    if (unlikely(!sampled_passes_free(filter, old) || !sampled_passes(size)))
         return realloc_sampled(old, size);
     return likely(!thread_real_nests) ? real.realloc(old, size) : realloc_inside(old, size);
 }
@@ -210,7 +210,7 @@ HOOKED(reallocarray)
 #define CALL_REAL_FREE(thread, frame, call)                                                        \
     do {                                                                                           \
         if (unlikely(thread_real_watched)) {                                                       \
-            uint64_t since_ = call_begins();                                                       \
+            uint64_t since_ = hooks_call_begins();                                                 \
             {                                                                                      \
                 INSIDE(thread, frame);                                                             \
                 call;                                                                              \
@@ -224,7 +224,7 @@ HOOKED(reallocarray)
 #define FREE_HOOK(name, parameters, arguments, call)                                               \
     HOOK_BODY void name##_sampled parameters                                                       \
     {                                                                                              \
-        if (sampling_leaves(block)) {                                                              \
+        if (sampled_leaves(block)) {                                                               \
             call;                                                                                  \
             return;                                                                                \
         }                                                                                          \
@@ -253,7 +253,7 @@ HOOKED(reallocarray)
             return;                                                                                \
         }                                                                                          \
         struct unwind_start start = UNWIND_START_HERE();                                           \
-        record_free(thread, frame, &start, block, 0);                                              \
+        hooks_record_free(thread, frame, &start, block, 0);                                        \
         CALL_REAL_FREE(thread, frame, call);                                                       \
     }                                                                                              \
     HOOK_BODY void name##_inside parameters                                                        \
@@ -266,7 +266,7 @@ HOOKED(reallocarray)
         const uint8_t *filter = hooks_sampling_filter();                                           \
         if (likely(!filter))                                                                       \
             name##_recorded arguments;                                                             \
-        else if (unlikely(!sampling_passes_free(filter, block)))                                   \
+        else if (unlikely(!sampled_passes_free(filter, block)))                                    \
             name##_sampled arguments;                                                              \
         else if (likely(hooks_sampling_is_direct()))                                               \
             call;                                                                                  \

@@ -42,7 +42,7 @@ static void *hooks_new_find_operator(const char *symbol)
 #define CALL_INSIDE(thread, frame, call)                                                           \
     ({                                                                                             \
         INSIDE(thread, frame);                                                                     \
-        uint64_t since_ = call_begins();                                                           \
+        uint64_t since_ = hooks_call_begins();                                                     \
         __typeof__(call) result_ = call;                                                           \
         (thread)->spent = hooks_call_took(since_);                                                 \
         result_;                                                                                   \
@@ -64,7 +64,7 @@ static void *hooks_new_find_operator(const char *symbol)
         struct unwind_start start = UNWIND_START_HERE();                                           \
         if (sampled)                                                                               \
             sampled_allocation(thread, frame, &start, WIRE_##kind, block, size,                    \
-                               log2_of(alignment));                                                \
+                               hooks_log2_of(alignment));                                          \
         return block;                                                                              \
     }                                                                                              \
     HOOK_BODY void *name##_recorded parameters                                                     \
@@ -78,7 +78,7 @@ static void *hooks_new_find_operator(const char *symbol)
         uint32_t node = thread_path_before(thread, frame, &start);                                 \
         void *block = CALL_INSIDE(thread, frame, call arguments);                                  \
         hooks_record_allocation(thread, frame, node, WIRE_##kind, block, size,                     \
-                                log2_of(alignment));                                               \
+                                hooks_log2_of(alignment));                                         \
         return block;                                                                              \
     }                                                                                              \
     HOOK_BODY void *name##_inside parameters                                                       \
@@ -90,7 +90,7 @@ static void *hooks_new_find_operator(const char *symbol)
     {                                                                                              \
         if (likely(!sampled_filter))                                                               \
             return name##_recorded arguments;                                                      \
-        return likely(sampling_passes(size)) ? name##_inside arguments : name##_sampled arguments; \
+        return likely(sampled_passes(size)) ? name##_inside arguments : name##_sampled arguments;  \
     }                                                                                              \
     HOOKED(name)
 #include "interpose/functions.def"
@@ -101,7 +101,7 @@ static void *hooks_new_find_operator(const char *symbol)
     void name parameters;                                                                          \
     HOOK_BODY void name##_sampled parameters                                                       \
     {                                                                                              \
-        if (sampling_leaves(block)) {                                                              \
+        if (sampled_leaves(block)) {                                                               \
             OPERATOR(name) arguments;                                                              \
             return;                                                                                \
         }                                                                                          \
@@ -127,8 +127,8 @@ static void *hooks_new_find_operator(const char *symbol)
             return;                                                                                \
         }                                                                                          \
         struct unwind_start start = UNWIND_START_HERE();                                           \
-        record_free(thread, frame, &start, block, 0);                                              \
-        uint64_t since = call_begins();                                                            \
+        hooks_record_free(thread, frame, &start, block, 0);                                        \
+        uint64_t since = hooks_call_begins();                                                      \
         {                                                                                          \
             INSIDE(thread, frame);                                                                 \
             call arguments;                                                                        \
@@ -146,7 +146,7 @@ static void *hooks_new_find_operator(const char *symbol)
         const uint8_t *filter = hooks_sampling_filter();                                           \
         if (likely(!filter))                                                                       \
             name##_recorded arguments;                                                             \
-        else if (unlikely(!call || !sampling_passes_free(filter, block)))                          \
+        else if (unlikely(!call || !sampled_passes_free(filter, block)))                           \
             name##_sampled arguments;                                                              \
         else if (likely(hooks_sampling_is_direct()))                                               \
             call arguments;                                                                        \

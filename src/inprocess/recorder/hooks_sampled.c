@@ -79,7 +79,7 @@ void sampled_free(struct thread *thread, uintptr_t frame, const struct unwind_st
     unsigned newest;
     uint64_t since = sampled_cost_begins(thread);
     if (sampled_forget(thread, block, &newest))
-        record_free(thread, frame, start, block, newest);
+        hooks_record_free(thread, frame, start, block, newest);
     sampled_cost_ends(thread, since);
 }
 

@@ -73,7 +73,7 @@ static void report_text_functions_add_library(struct report_text *text, uint32_t
                                               struct frame frame, size_t used)
 {
     struct strbuf name = STRBUF_INIT;
-    library_key_add_name(&name, text->profile, key, frame);
+    functions_library_key_add_name(&name, text->profile, key, frame);
     frame_add_columns(&text->out, &text->style, name.data, "", used, false);
     strbuf_release(&name);
 }

@@ -43,7 +43,7 @@ static uint32_t key_of(const struct profile *profile, uint32_t code, uint32_t li
 
 static size_t key_count(const struct profile *profile)
 {
-    return by_library ? library_key_count(profile) : function_key_count(profile);
+    return by_library ? functions_library_key_count(profile) : function_key_count(profile);
 }
 
 /* Keys of a path's frames that are not hidden, innermost first. */
