@@ -117,7 +117,8 @@ static void count_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *block)
             qemu_plugin_register_vcpu_insn_exec_cb(insn, count_end, CALLBACK_NO_REGISTERS,
                                                    &of_malloc);
         else if (mark == MARK_END_FREE)
-            qemu_plugin_register_vcpu_insn_exec_cb(insn, count_end, CALLBACK_NO_REGISTERS, &of_free);
+            qemu_plugin_register_vcpu_insn_exec_cb(insn, count_end, CALLBACK_NO_REGISTERS,
+                                                   &of_free);
     }
 }
 
