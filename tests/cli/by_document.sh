@@ -1,0 +1,19 @@
+# Traces, profiles and session files are as their documents say: a reader that knows the documents alone reads them.
+. "$HERE/lib.sh"
+
+command -v zstd >/dev/null || skip "no zstd"
+python3 -c 'import sqlite3' 2>/dev/null || skip "no sqlite3 for python3"
+tidemark record -q --trace --compress=none -o run.tmk "$CLI/cli_by_document"
+tidemark events --json run.tmt >events.jsonl
+tidemark unpack run.tmk run.db
+zstd -qdc run.tmk >recorded.db
+python3 "$HERE/by_document.py" run.tmt events.jsonl run.db recorded.db
+# A trace of all kinds of records, by hand.
+golden=$HERE/../golden/trace-v2.stored.tmt
+tidemark replay -q -o golden.tmk "$golden" 2>/dev/null
+tidemark events --json "$golden" >golden.jsonl
+tidemark unpack golden.tmk golden.db
+python3 "$HERE/by_document.py" "$golden" golden.jsonl golden.db
+# Small processes are rows of a session file.
+tidemark record -q -o many.tmk sh -c '/bin/true 1; /bin/true 2; ls / >/dev/null'
+python3 "$HERE/by_document.py" --session many.session.tmk
