@@ -1,7 +1,7 @@
 /* Waits for a word that another process or thread changes, and knows how long it has waited. A
  * signal may interrupt each step early, and a busy machine makes steps longer, so steps are not
- * counted but timed. Where the clock may not be read, by a filter or by PR_SET_TSC, a step counts
- * with its length.
+ * counted but timed, by the kernel's clock: PR_SET_TSC forbids only the processor's. Where a filter
+ * forbids to ask for the time, a step counts with its length.
  *
  *     struct step_wait wait = step_wait_begin(20);
  *     while (something is missing && step_wait_ms(&wait) < patience_ms)
@@ -21,26 +21,21 @@
 #include "unwind/permitted_calls.h"
 
 struct step_wait {
-    uint64_t begun_ns; /* 0: the clock may not be read */
+    uint64_t begun_ns; /* 0: the time may not be asked for */
     uint64_t steps;
     unsigned step_ms; /* the longest step */
 };
 
-static inline bool step_wait_has_clock(void)
-{
-    return !permitted_calls_is_forbidden(CALL_TIME) && !permitted_calls_is_forbidden(CALL_CLOCK);
-}
-
 static inline struct step_wait step_wait_begin(unsigned step_ms)
 {
-    return (struct step_wait){.begun_ns = step_wait_has_clock() ? now_monotonic_ns() : 0,
-                              .step_ms = step_ms};
+    bool has_clock = !permitted_calls_is_forbidden(CALL_TIME);
+    return (struct step_wait){.begun_ns = has_clock ? now_monotonic_ns() : 0, .step_ms = step_ms};
 }
 
 /* A filter may come while a thread waits. */
 static inline uint64_t step_wait_ms(const struct step_wait *wait)
 {
-    if (!wait->begun_ns || !step_wait_has_clock())
+    if (!wait->begun_ns || permitted_calls_is_forbidden(CALL_TIME))
         return wait->steps * wait->step_ms;
     return (now_monotonic_ns() - wait->begun_ns) / 1000000;
 }

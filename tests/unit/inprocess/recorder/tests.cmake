@@ -60,6 +60,15 @@ endforeach()
 target_link_libraries(test_recorder_filter PRIVATE PkgConfig::CMOCKA)
 add_test(NAME unit/recorder/filter COMMAND test_recorder_filter)
 
+# Waits for another process, with and without a clock.
+add_executable(test_recorder_step_wait ${CMAKE_CURRENT_LIST_DIR}/test_step_wait.c
+    ${CMAKE_SOURCE_DIR}/src/inprocess/unwind/permitted_calls.c)
+foreach(room recorder unwind base)
+    target_include_directories(test_recorder_step_wait PRIVATE ${TIDEMARK_ROOMS_DIR}/${room})
+endforeach()
+target_link_libraries(test_recorder_step_wait PRIVATE PkgConfig::CMOCKA)
+add_test(NAME unit/recorder/step_wait COMMAND test_recorder_step_wait)
+
 # Sizes by headers. Sanitizers bring another malloc.
 if(CMAKE_SYSTEM_PROCESSOR STREQUAL x86_64)
     add_executable(test_recorder_usable ${CMAKE_CURRENT_LIST_DIR}/test_usable.c
