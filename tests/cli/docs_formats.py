@@ -72,6 +72,8 @@ documented = {}
 for names, text in rows:
     for table in re.findall(r"`(\w+)`", names):
         documented[table] = text
+for table, text in re.findall(r"^### Columns of `(\w+)`\n(.*?)(?=^#)", profile, re.M | re.S):
+    documented[table] += text
 compare(PROFILE, "table", set(documented), named("table"))
 
 
@@ -93,7 +95,7 @@ BY_NAME = {"site": site_columns, "mapped_site": site_columns | {"path"}, "region
            "program": site_columns | {"id"} | set(re.findall(r"`(\w+)`", metrics)), "mapped_program": site_columns | {"id"},
            "thread": set(re.findall(r"`(\w+)`", metrics)),
            "sample": {f"{what}_{unit}" for what in ("lost", "indirect", "possible", "reachable") for unit in ("count", "bytes")}}
-OTHERS = {"site", "holder", "location", "live_class", "live_fill", "fill", "requested", "blocks", "physical", "virtual", "tool", "mapped",
+OTHERS = {"site", "holder", "residency", "location", "live_class", "live_fill", "fill", "requested", "blocks", "physical", "virtual", "tool", "mapped",
           "all", "nodes", "id"}  # tables, keys and levels that a row speaks of
 for table, text in documented.items():
     there, said = set(columns_of(table)), expand(text)
@@ -141,17 +143,17 @@ for key in sorted(keys - facts):
 
 # Kinds are numbers from 0 on, and the document has all of them.
 KINDS = (("`distribution.kind`: ", "src/model/detail.h", "DISTRIBUTION_KINDS"), ("`section`: ", "src/files/profile/profile.h", "PROFILE_SECTIONS"),
-         ("`why`: ", "src/files/profile/profile.h", "PROFILE_SAMPLE_WHYS"), ("| `owner` |", "src/files/profile/profile.h", "PROFILE_OWNER_KINDS"),
-         ("| `container` |", "src/files/profile/profile.h", "PROFILE_CONTAINER_KINDS"), ("| `holder` |", "src/files/profile/profile.h", "PROFILE_HOLDER_KINDS"),
+         ("`why`: ", "src/files/profile/profile.h", "PROFILE_SAMPLE_WHYS"), ("### Columns of `owner`", "src/files/profile/profile.h", "PROFILE_OWNER_KINDS"),
+         ("| `container` |", "src/files/profile/profile.h", "PROFILE_CONTAINER_KINDS"), ("### Columns of `holder`", "src/files/profile/profile.h", "PROFILE_HOLDER_KINDS"),
          ("| `live_fill` |", "src/files/profile/profile.h", "PROFILE_FILL_SHAPES"), ("| `mark` |", "src/files/profile/profile.h", "PROFILE_MARK_KINDS"),
-         ("| `call_type` |", "src/files/profile/profile.h", "PROFILE_CALL_KINDS"))
+         ("### Columns of `call_type`", "src/files/profile/profile.h", "PROFILE_CALL_KINDS"))
 for begin, file, last in KINDS:
     text = part(profile, begin, "\n\n").split("\n|")[0]
-    text = re.split(r"\.\s", text)[0] if begin.endswith(": ") else part(text, "`kind` (" if "`kind` (" in text else "`shape` (", "), `")
+    text = re.split(r"\.\s", text)[0] if begin.endswith(": ") else re.split(r"\)(?:, `|\.\n)", part(text, "`kind` (" if "`kind` (" in text else "`shape` (", "\n\n"))[0]
     said = [int(number) for number in re.findall(r"(?:^|,\s|\()(\d+) ", text)]
     count = len(members(file, last))
     if said != list(range(count)):
-        complain(PROFILE, f"{begin.strip('| :')} lists the kinds {said}, and there are {count}")
+        complain(PROFILE, f"{begin.strip('|# :')} lists the kinds {said}, and there are {count}")
 
 
 # ---- Traces, jobs, sessions ----------------------------------------------------------------
