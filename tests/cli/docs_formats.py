@@ -181,6 +181,12 @@ entry = read("src/files/jobdir/entry.c")
 compare(ENTRY, "line", {name for row in re.findall(r"^\| (`[^|]*) \|", part(read(ENTRY), "| name | value |", "\n\n"), re.M)
                         for name in re.findall(r"`(\w+)`", row)}, set(re.findall(r"\bFIELD\((\w+), (?:TEXT|NUMBER|FILE_NAME)\)", entry)))
 
+launchers = set(re.findall(r'\{\.name = "(\w+)", \.rank', read("src/host/procfs/launcher.c")))
+compare(ENTRY, "launcher", set(re.findall(r"`(\w+)`", re.search(r"^\| `launcher` \| (.*)\|$", read(ENTRY), re.M)[1])), launchers)
+UNWIND = "doc/UNWIND.md"
+marks = {name for name, _ in members("src/protocol/wire/wire.h", "WIRE_MARK_LIMIT")} - {"WIRE_MARK_MAX_DEPTH"}
+compare(UNWIND, "mark", set(re.findall(r"^\| `(WIRE_MARK_\w+)` \|", read(UNWIND), re.M)), marks)
+
 SESSION = "doc/FORMAT-session.md"
 head = part(read("src/files/session/session_format.h"), "struct session_row_head {", "};")
 there = [name for names in re.findall(r"uint(?:32|64)_t ([\w, ]+);", head) for name in names.split(", ")]
@@ -218,6 +224,9 @@ compare("doc/BUDGET.md", "limit", {name for row in re.findall(r"^\| (`[^|]*) \|"
 LIMITS = (
     (PROFILE, "at most 4096 of them", "src/files/profile/number_columns.h", "COLUMNS_MAX_ROWS = 4096"),
     (PROFILE, "size of a piece (4 MiB)", "src/files/profile/pack.c", "PIECE_BYTES = 4 << 20"),
+    (PROFILE, "The first 65,536", "src/engine/accounting/marks.h", "MARKS_MAX   65536"),
+    (PROFILE, "there were more than 65,536", "src/pipeline/collector/heap_map.h", "HEAP_MAP_CELLS = 65536"),
+    (PROFILE, "at most 64 rows", "src/pipeline/collector/machine_memory.h", "MACHINE_MOMENTS = 64"),
     (TRACE, "at most 2^26", FORMAT, "FORMAT_BODY_BYTES = 1 << 26"),
     (TRACE, "A block of events has at most 2^19 records, a block of nodes at most 65536", FORMAT, "FORMAT_BLOCK_EVENTS = 1 << 19"),
     (TRACE, "a block of nodes at most 65536", FORMAT, "FORMAT_BLOCK_NODES = 1 << 16"),
@@ -227,6 +236,8 @@ LIMITS = (
     (TRACE, "less than 32 bytes, is not packed", "src/files/trace/byte_columns.c", "WORTH_PACKING = 32"),
     (TRACE, "the first 4096 blocks of events", "src/files/trace/delta_index.h", "DELTA_INDEX_LEVELS = 3, DELTA_INDEX_PARTS = 16"),
     (ENTRY, "No entry is longer than 256 KiB", "src/files/jobdir/entry.h", "ENTRY_MOST_BYTES = 1 << 18"),
+    (ENTRY, "written in the last 60 seconds", "src/files/jobdir/scan.c", "STILL_S = 60"),
+    (UNWIND, "1,024 sections", "src/inprocess/unwind/registered.c", "SECTIONS_MOST 1024u"),
     (ENTRY, "tidemark entry 1", "src/files/jobdir/entry.c", "FORMAT_VERSION = 1"),
     (SESSION, "64 MiB at most", "src/files/session/session_format.h", "SESSION_RECORD_BYTES_MAX = 64 << 20"),
     (SESSION, "32 MiB at most", "src/files/profile/profile_log.h", "32 << 20"),
