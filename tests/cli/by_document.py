@@ -148,8 +148,9 @@ def remember(places, address):
 class Events:
     """The records and notes of a block of events."""
 
-    def __init__(self, data):
+    def __init__(self, data, version):
         columns = columns_of(data) + [b""] * 35
+        self.version = version
         self.column = [Source(column) for column in columns]
         self.kinds, self.bits, self.time_bits = columns[0], Bits(columns[33]), Bits(columns[3])
         self.nodes, self.shapes, self.highest, self.old = [], [], 0, 0
@@ -168,7 +169,16 @@ class Events:
             self.notes.append((runs, kind, values, source.take(source.varint())))
         self.read_runs()
         for number, column in enumerate(self.column):
-            assert column.ended() or number in (0, 3, 33), f"column {number} is not used up"
+            assert column.ended() or number == 0 or number in (3, 33) and version > 1, f"column {number} is not used up"
+
+    def number(self, column):
+        """Of version 1 all rests are bytes."""
+        return token(self.column[column], self.bits if self.version > 1 else self.column[column + 1])
+
+    def rest_of_time(self, bits):
+        if self.version > 1:
+            return self.time_bits.take(bits)
+        return int.from_bytes(self.column[3].take((bits + 7) // 8), "little")
 
     def next_off(self):
         source = self.column[4]
@@ -213,11 +223,11 @@ class Events:
             path = guesses[way] - 1
             assert path >= 0
         elif way == 5:
-            node = self.highest + token(self.column[6], self.bits) + 1
+            node = self.highest + self.number(6) + 1
         elif way == 6:
-            node = self.old = self.old + unzigzag(token(self.column[8], self.bits))
+            node = self.old = self.old + unzigzag(self.number(8))
         else:
-            path = len(self.nodes) - 1 - token(self.column[10], self.bits)
+            path = len(self.nodes) - 1 - self.number(10)
         if path is None:
             path = len(self.nodes)
             self.nodes.append(node)
@@ -239,7 +249,7 @@ class Events:
         return way == 5
 
     def way_from(self, address):
-        way = token(self.column[21], self.bits)
+        way = self.number(21)
         return address + unzigzag(way >> 1) * (1 if way & 1 else 16) & ADDRESS
 
     def read_address(self, record, own, flags):
@@ -251,7 +261,7 @@ class Events:
             remember(own.frees, address)
             return address
         if record.kind in VALUES:
-            return token(self.column[23], self.bits)
+            return self.number(23)
         self.told = self.way_from(self.told)
         return self.told
 
@@ -263,7 +273,7 @@ class Events:
         head = self.head(record.stream, usable)
         stack, recycled = self.stacks[head], self.recycled[head]
         top = self.births[stack[-1]][0] if stack else 0
-        place = self.column[34].byte() if flags == 0 else 0
+        place = self.column[34].byte() if flags == 0 and self.version > 1 else 0
         if flags:
             address = (top, own.behind & ADDRESS, own.freed)[flags - 1]
         elif place == 0:
@@ -301,9 +311,9 @@ class Events:
         self.after_birth = int(record.is_birth)
         step = self.column[column].byte()
         if step == 255:
-            self.grid = self.grid - self.step * (self.time_bits.take(64) + 1) & MASK
+            self.grid = self.grid - self.step * (self.rest_of_time(64) + 1) & MASK
         else:
-            self.grid = self.grid + self.step * of_token(step, self.time_bits.take) & MASK
+            self.grid = self.grid + self.step * of_token(step, self.rest_of_time) & MASK
         off = 0
         if self.off and self.off[0] == self.since_off:
             off, self.since_off = self.off[1], 0
@@ -478,7 +488,8 @@ class Trace:
         with open(path, "rb") as file:
             self.data = file.read()
         magic, version, _, _, _, self.start, _ = struct.unpack("<8sIIIIQQ", self.data[:40])
-        assert magic == b"TMTRACE\n" and version == 2
+        assert magic == b"TMTRACE\n" and version in (1, 2)
+        self.version = version
         assert struct.unpack("<Q", self.data[56:64])[0] == xxh64(self.data[:56])
         self.records, self.nodes, self.walk, self.modules, self.facts = [], Nodes(), Walk(), {}, {}
         self.supplement, self.listed = b"", []
@@ -517,7 +528,7 @@ class Trace:
         return kind
 
     def read_events(self, header, body, paths, count, path_count):
-        events, walk, ends = Events(body), self.walk, Ends(paths)
+        events, walk, ends = Events(body, self.version), self.walk, Ends(paths)
         assert len(events.records) == count
         start, live_bytes, live_count = struct.unpack("<QQQ", header[76:100])
         assert (live_bytes, live_count) == (walk.bytes, walk.count)

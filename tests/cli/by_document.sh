@@ -8,12 +8,14 @@ tidemark events --json run.tmt >events.jsonl
 tidemark unpack run.tmk run.db
 zstd -qdc run.tmk >recorded.db
 python3 "$HERE/by_document.py" run.tmt events.jsonl run.db recorded.db
-# A trace of all kinds of records, by hand.
-golden=$HERE/../golden/trace-v2.stored.tmt
-tidemark replay -q -o golden.tmk "$golden" 2>/dev/null
-tidemark events --json "$golden" >golden.jsonl
-tidemark unpack golden.tmk golden.db
-python3 "$HERE/by_document.py" "$golden" golden.jsonl golden.db
+# Traces of all kinds of records, by hand, of both versions.
+for version in 1 2; do
+    golden=$HERE/../golden/trace-v$version.stored.tmt
+    tidemark replay -q -o golden$version.tmk "$golden" 2>/dev/null
+    tidemark events --json "$golden" >golden.jsonl
+    tidemark unpack golden$version.tmk golden$version.db
+    python3 "$HERE/by_document.py" "$golden" golden.jsonl golden$version.db
+done
 # Small processes are rows of a session file.
 tidemark record -q -o many.tmk sh -c '/bin/true 1; /bin/true 2; ls / >/dev/null'
 python3 "$HERE/by_document.py" --session many.session.tmk
