@@ -513,3 +513,14 @@ void frame_groups_release(struct frame_groups *groups)
     free(groups->of_site);
     *groups = (struct frame_groups){0};
 }
+
+void frame_add_callers(struct strbuf *out, const struct style *style, struct frame_walk *walk,
+                       size_t most, size_t used)
+{
+    struct frame frame;
+    for (size_t i = 0; i < most && frame_walk_next(walk, &frame); i++) {
+        strbuf_add_repeated(out, " ", used);
+        style_add(out, style, TONE_DIM, style_sign(style, "↑ ", "^ "));
+        frame_add_line(out, style, walk->profile, frame, used + 2, false);
+    }
+}

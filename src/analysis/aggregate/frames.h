@@ -101,6 +101,9 @@ bool frame_walk_next(struct frame_walk *walk, struct frame *frame);
  * one, else under its innermost. `hidden` is of frames_of_libraries(), or hides nothing. */
 struct frame frame_walk_begin(struct frame_walk *walk, const struct profile *profile,
                               const bool *hidden, uint32_t node);
+/* The callers from where the walk stands on, `most` of them, a line each behind `used` columns. */
+void frame_add_callers(struct strbuf *out, const struct style *style, struct frame_walk *walk,
+                       size_t most, size_t used);
 
 /* The sites of a profile, grouped by the frame that their paths are listed under. */
 struct frame_groups {

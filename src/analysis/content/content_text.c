@@ -56,13 +56,8 @@ static void content_text_add_callers(struct strbuf *out, const struct content *c
                                      const struct content_row *row, const struct style *style)
 {
     struct frame_walk walk;
-    struct frame frame;
     frame_walk_begin(&walk, content->profile, content->hidden, row->node);
-    for (size_t i = 0; i < CALLERS && frame_walk_next(&walk, &frame); i++) {
-        strbuf_add_repeated(out, " ", NAME_AT);
-        style_add(out, style, TONE_DIM, style_sign(style, "↑ ", "^ "));
-        frame_add_line(out, style, content->profile, frame, NAME_AT + 2, false);
-    }
+    frame_add_callers(out, style, &walk, CALLERS, NAME_AT);
 }
 
 static void content_text_add_name(struct strbuf *out, const struct content_row *row,

@@ -52,23 +52,12 @@ static void leaks_text_add_when(struct strbuf *out, const struct leaks *leaks)
                 human_duration(sample->time_ns).text, figure_human_exact(sample->live_count).text);
 }
 
-static void leaks_text_add_name(struct strbuf *out, const struct leaks *leaks,
-                                const struct style *style, struct frame frame, bool strong)
-{
-    frame_add_line(out, style, leaks->profile, frame, NAME_AT + (strong ? 0 : 2), strong);
-}
-
 static void leaks_text_add_callers(struct strbuf *out, const struct leaks *leaks,
                                    const struct leaks_group *group, const struct style *style)
 {
     struct frame_walk walk;
-    struct frame frame;
     frame_walk_begin(&walk, leaks->profile, leaks->hidden, group->node);
-    for (size_t i = 0; i < CALLERS && frame_walk_next(&walk, &frame); i++) {
-        strbuf_add_repeated(out, " ", NAME_AT);
-        style_add(out, style, TONE_DIM, style_sign(style, "↑ ", "^ "));
-        leaks_text_add_name(out, leaks, style, frame, false);
-    }
+    frame_add_callers(out, style, &walk, CALLERS, NAME_AT);
 }
 
 /* "for 98.0 ms to 1.20 s": how long ago the heads were allocated. */
@@ -101,7 +90,7 @@ static void leaks_text_add_group(struct strbuf *out, const struct leaks *leaks,
     text_row_add(&row, below.length ? below.data : "");
     text_row_add(&row, human_exact(group->heads.count).text);
     text_row_add(&row, "");
-    leaks_text_add_name(out, leaks, style, group->frame, true);
+    frame_add_line(out, style, leaks->profile, group->frame, NAME_AT, true);
     leaks_text_add_callers(out, leaks, group, style);
     leaks_text_add_age(out, leaks, group, style);
     strbuf_release(&below);

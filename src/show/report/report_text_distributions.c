@@ -141,20 +141,28 @@ static const struct text_column report_text_distributions_exact_columns[] = {
     {NULL, COUNT, TEXT_RIGHT, 0},
     {NULL, 0, TEXT_LEFT, GAP}};
 
+/* The rows by their counts, and the largest count. NULL: no memory. */
+static uint32_t *report_text_distributions_order(const struct rows *rows, uint64_t *most)
+{
+    struct figure *counts = calloc(rows->count + 1, sizeof *counts);
+    *most = 0;
+    for (size_t i = 0; counts && i < rows->count; i++) {
+        counts[i] = figure_of(rows->at[i].count);
+        *most = rows->at[i].count > *most ? rows->at[i].count : *most;
+    }
+    uint32_t *order = counts ? order_values(counts, rows->count) : NULL;
+    free(counts);
+    return order;
+}
+
 static int report_text_distributions_add_commonest(struct report_text *text, uint32_t kind,
                                                    const char *title, const char *sign)
 {
     struct rows rows = report_text_distributions_rows_of(text->profile, kind);
     if (!rows.count)
         return 0;
-    struct figure *counts = calloc(rows.count, sizeof *counts);
-    uint64_t most = 0;
-    for (size_t i = 0; counts && i < rows.count; i++) {
-        counts[i] = figure_of(rows.at[i].count);
-        most = rows.at[i].count > most ? rows.at[i].count : most;
-    }
-    uint32_t *order = counts ? order_values(counts, rows.count) : NULL;
-    free(counts);
+    uint64_t most;
+    uint32_t *order = report_text_distributions_order(&rows, &most);
     if (!order)
         return -ENOMEM;
     report_part_title(text, title, NULL);
@@ -311,14 +319,8 @@ static const struct text_column report_text_distributions_jump_columns[] = {
 static int report_text_distributions_add_jumps(struct report_text *text)
 {
     struct rows rows = report_text_distributions_rows_of(text->profile, DISTRIBUTION_REALLOC);
-    struct figure *counts = calloc(rows.count + 1, sizeof *counts);
-    uint64_t most = 0;
-    for (size_t i = 0; counts && i < rows.count; i++) {
-        counts[i] = figure_of(rows.at[i].count);
-        most = rows.at[i].count > most ? rows.at[i].count : most;
-    }
-    uint32_t *order = counts ? order_values(counts, rows.count) : NULL;
-    free(counts);
+    uint64_t most;
+    uint32_t *order = report_text_distributions_order(&rows, &most);
     if (!order)
         return -ENOMEM;
     for (size_t i = 0; i < rows.count && i < text->options->top; i++) {

@@ -74,8 +74,7 @@ static void report_text_fill_add_rows(struct report_text *text, struct path_fill
     report_part_headings(text, columns, COLUMNS - 1);
     for (size_t i = 0; i < shown; i++)
         report_text_fill_add_row(text, &fills->rows[i]);
-    if (count > shown)
-        strbuf_addf(&text->out, "  %zu more (--top)\n", count - shown);
+    report_part_more(text, count);
 }
 
 static void report_text_fill_say_sum(struct report_text *text, const struct path_fills *fills)

@@ -157,21 +157,15 @@ static void report_text_numa_add_rows(struct report_text *text, struct profile_o
     report_part_headings(text, table.columns, table.column_count);
     for (size_t i = 0; i < count && i < text->options->top; i++)
         report_text_numa_add_row(text, &table, &rows[i]);
-    if (count > text->options->top)
-        strbuf_addf(&text->out, "  %zu more (--top)\n", count - text->options->top);
+    report_part_more(text, count);
 }
 
 int report_section_numa(struct report_text *text)
 {
-    const struct profile *profile = text->profile;
-    const struct profile_sample *sample = facts_owners_sample(profile);
-    struct profile_owner *rows = calloc(profile->owner_count + 1, sizeof *rows);
-    size_t count = 0;
+    size_t count;
+    struct profile_owner *rows = report_part_take_owners(text, report_text_numa_counts, &count);
     if (!rows)
         return -ENOMEM;
-    for (size_t i = 0; sample && i < profile->owner_count; i++)
-        if (report_text_numa_counts(&profile->owners[i], sample->id))
-            rows[count++] = profile->owners[i];
     if (count) {
         report_text_numa_add_rows(text, rows, count);
     } else {

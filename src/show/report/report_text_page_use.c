@@ -151,8 +151,7 @@ int report_text_add_page_use(struct report_text *text)
         report_part_headings(text, columns, COLUMNS - 1);
         for (size_t i = 0; i < count && i < text->options->top; i++)
             report_text_page_use_add_row(text, &rows[i]);
-        if (count > text->options->top)
-            strbuf_addf(&text->out, "  %zu more (--top)\n", count - text->options->top);
+        report_part_more(text, count);
         report_text_page_use_say_error(text, &all);
     }
     free(rows);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "aggregate/facts.h"
 #include "base/text.h"
 #include "format/names.h"
 
@@ -176,6 +177,27 @@ void report_part_bar(struct report_text *text, double begin, double end, double 
     else
         strbuf_add_string(&text->out, style_sign(&text->style, "▏", "|"));
     style_end(&text->out, &text->style);
+}
+
+void report_part_more(struct report_text *text, size_t count)
+{
+    if (count > text->options->top)
+        strbuf_addf(&text->out, "  %zu more (--top)\n", count - text->options->top);
+}
+
+struct profile_owner *report_part_take_owners(const struct report_text *text,
+                                              bool (*counts)(const struct profile_owner *owner,
+                                                             uint32_t sample),
+                                              size_t *count)
+{
+    const struct profile *profile = text->profile;
+    const struct profile_sample *sample = facts_owners_sample(profile);
+    struct profile_owner *rows = calloc(profile->owner_count + 1, sizeof *rows);
+    *count = 0;
+    for (size_t i = 0; rows && sample && i < profile->owner_count; i++)
+        if (counts(&profile->owners[i], sample->id))
+            rows[(*count)++] = profile->owners[i];
+    return rows;
 }
 
 size_t

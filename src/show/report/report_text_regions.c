@@ -122,8 +122,7 @@ static void report_text_regions_add_marks(struct report_text *text)
                              sizeof *report_text_regions_mark_columns);
     for (size_t i = 0; i < profile->mark_count && i < text->options->top; i++)
         report_text_regions_add_mark(text, &profile->marks[i]);
-    if (profile->mark_count > text->options->top)
-        strbuf_addf(&text->out, "  %zu more (--top)\n", profile->mark_count - text->options->top);
+    report_part_more(text, profile->mark_count);
 }
 
 int report_section_regions(struct report_text *text)

@@ -80,8 +80,7 @@ static int report_text_types_add_all(struct report_text *text, const struct path
         report_text_types_add(text, &types->rows[order[i]].merged,
                               report_text_types_source(&types->rows[order[i]]),
                               types->rows[order[i]].name);
-    if (types->count > text->options->top)
-        strbuf_addf(&text->out, "  %zu more (--top)\n", types->count - text->options->top);
+    report_part_more(text, types->count);
     free(order);
     return 0;
 }
@@ -140,8 +139,7 @@ static int report_text_types_add_paddings(struct report_text *text, const struct
     size_t shown = count < text->options->top ? count : text->options->top;
     for (size_t i = 0; i < shown; i++)
         report_text_types_add_padding(text, &types->rows[order[i]]);
-    if (count > shown)
-        strbuf_addf(&text->out, "  %zu more (--top)\n", count - shown);
+    report_part_more(text, count);
     free(order);
     return 0;
 }
@@ -198,8 +196,7 @@ static void report_text_types_add_alive(struct report_text *text, const struct l
     report_part_headings(text, live_columns, LIVE_COLUMNS);
     for (size_t i = 0; i < shown; i++)
         report_text_types_add_live(text, &types->rows[i], whole);
-    if (types->count > shown)
-        strbuf_addf(&text->out, "  %zu more (--top)\n", types->count - shown);
+    report_part_more(text, types->count);
 }
 
 /* ---- All of it ------------------------------------------------------------------------------- */
