@@ -14,65 +14,55 @@
 
 /* ---- exec: returns only if it failed ---- */
 
+/* `call`: with the environment that `leaving` has; `as_it_is`: with the caller's. */
+#define EXECUTE(begun, call, as_it_is)                                                             \
+    struct leaving leaving = begun;                                                                \
+    leaving_executes(&leaving);                                                                    \
+    int status = call;                                                                             \
+    if (leaving_was_too_long(&leaving, errno))                                                     \
+        status = as_it_is;                                                                         \
+    leaving_failed(&leaving);                                                                      \
+    return status
+
 HOOK int execve(const char *path, char *const *arguments, char *const *environment)
 {
-    struct leaving leaving = leaving_begin(path, false, environment);
-    leaving_executes(&leaving);
-    int status = REAL(execve)(path, arguments, LEAVING_ENVIRONMENT(&leaving));
-    if (leaving_was_too_long(&leaving, errno))
-        status = REAL(execve)(path, arguments, environment);
-    leaving_failed(&leaving);
-    return status;
+    EXECUTE(leaving_begin(path, false, environment),
+            REAL(execve)(path, arguments, LEAVING_ENVIRONMENT(&leaving)),
+            REAL(execve)(path, arguments, environment));
 }
 HOOKED(execve)
 
 HOOK int execv(const char *path, char *const *arguments)
 {
-    struct leaving leaving = leaving_begin(path, false, environ);
-    leaving_executes(&leaving);
-    int status = leaving.preload ? REAL(execve)(path, arguments, LEAVING_ENVIRONMENT(&leaving))
-                                 : REAL(execv)(path, arguments);
-    if (leaving_was_too_long(&leaving, errno))
-        status = REAL(execv)(path, arguments);
-    leaving_failed(&leaving);
-    return status;
+    EXECUTE(leaving_begin(path, false, environ),
+            leaving.preload ? REAL(execve)(path, arguments, LEAVING_ENVIRONMENT(&leaving))
+                            : REAL(execv)(path, arguments),
+            REAL(execv)(path, arguments));
 }
 HOOKED(execv)
 
 HOOK int execvp(const char *file, char *const *arguments)
 {
-    struct leaving leaving = leaving_begin(file, true, environ);
-    leaving_executes(&leaving);
-    int status = leaving.preload ? REAL(execvpe)(file, arguments, LEAVING_ENVIRONMENT(&leaving))
-                                 : REAL(execvp)(file, arguments);
-    if (leaving_was_too_long(&leaving, errno))
-        status = REAL(execvp)(file, arguments);
-    leaving_failed(&leaving);
-    return status;
+    EXECUTE(leaving_begin(file, true, environ),
+            leaving.preload ? REAL(execvpe)(file, arguments, LEAVING_ENVIRONMENT(&leaving))
+                            : REAL(execvp)(file, arguments),
+            REAL(execvp)(file, arguments));
 }
 HOOKED(execvp)
 
 HOOK int execvpe(const char *file, char *const *arguments, char *const *environment)
 {
-    struct leaving leaving = leaving_begin(file, true, environment);
-    leaving_executes(&leaving);
-    int status = REAL(execvpe)(file, arguments, LEAVING_ENVIRONMENT(&leaving));
-    if (leaving_was_too_long(&leaving, errno))
-        status = REAL(execvpe)(file, arguments, environment);
-    leaving_failed(&leaving);
-    return status;
+    EXECUTE(leaving_begin(file, true, environment),
+            REAL(execvpe)(file, arguments, LEAVING_ENVIRONMENT(&leaving)),
+            REAL(execvpe)(file, arguments, environment));
 }
 HOOKED(execvpe)
 
 HOOK int fexecve(int file, char *const *arguments, char *const *environment)
 {
-    struct leaving leaving = leaving_begin_open(file, environment);
-    leaving_executes(&leaving);
-    int status = REAL(fexecve)(file, arguments, LEAVING_ENVIRONMENT(&leaving));
-    if (leaving_was_too_long(&leaving, errno))
-        status = REAL(fexecve)(file, arguments, environment);
-    leaving_failed(&leaving);
-    return status;
+    EXECUTE(leaving_begin_open(file, environment),
+            REAL(fexecve)(file, arguments, LEAVING_ENVIRONMENT(&leaving)),
+            REAL(fexecve)(file, arguments, environment));
 }
 HOOKED(fexecve)
 
@@ -111,18 +101,21 @@ HOOKED(execle)
 
 /* ---- In a process of its own ---- */
 
+#define SPAWN(name, file, is_searched)                                                             \
+    struct leaving leaving = leaving_begin(file, is_searched, environment);                        \
+    int error =                                                                                    \
+        REAL(name)(pid, file, actions, attributes, arguments, LEAVING_ENVIRONMENT(&leaving));      \
+    if (leaving_was_too_long(&leaving, error))                                                     \
+        error = REAL(name)(pid, file, actions, attributes, arguments, environment);                \
+    if (error)                                                                                     \
+        leaving_failed(&leaving);                                                                  \
+    return error
+
 HOOK int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
                      const posix_spawnattr_t *attributes, char *const *arguments,
                      char *const *environment)
 {
-    struct leaving leaving = leaving_begin(path, false, environment);
-    int error =
-        REAL(posix_spawn)(pid, path, actions, attributes, arguments, LEAVING_ENVIRONMENT(&leaving));
-    if (leaving_was_too_long(&leaving, error))
-        error = REAL(posix_spawn)(pid, path, actions, attributes, arguments, environment);
-    if (error)
-        leaving_failed(&leaving);
-    return error;
+    SPAWN(posix_spawn, path, false);
 }
 HOOKED(posix_spawn)
 
@@ -130,14 +123,7 @@ HOOK int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_actio
                       const posix_spawnattr_t *attributes, char *const *arguments,
                       char *const *environment)
 {
-    struct leaving leaving = leaving_begin(file, true, environment);
-    int error = REAL(posix_spawnp)(pid, file, actions, attributes, arguments,
-                                   LEAVING_ENVIRONMENT(&leaving));
-    if (leaving_was_too_long(&leaving, error))
-        error = REAL(posix_spawnp)(pid, file, actions, attributes, arguments, environment);
-    if (error)
-        leaving_failed(&leaving);
-    return error;
+    SPAWN(posix_spawnp, file, true);
 }
 HOOKED(posix_spawnp)
 
