@@ -26,12 +26,14 @@ static inline int whole_write(int fd, const void *bytes, size_t count)
     return 0;
 }
 
-/* Reads `count` bytes, or what there is before the end. How many, or -errno. */
-static inline ssize_t whole_read(int fd, void *bytes, size_t count)
+/* Both reads below. `offset`: NULL: from where the descriptor stands. */
+static inline ssize_t whole_read_from(int fd, void *bytes, size_t count, const uint64_t *offset)
 {
     size_t done = 0;
     while (done < count) {
-        ssize_t got = read(fd, (char *)bytes + done, count - done);
+        char *to = (char *)bytes + done;
+        ssize_t got = offset ? pread(fd, to, count - done, (off_t)(*offset + done))
+                             : read(fd, to, count - done);
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)
@@ -43,21 +45,16 @@ static inline ssize_t whole_read(int fd, void *bytes, size_t count)
     return (ssize_t)done;
 }
 
+/* Reads `count` bytes, or what there is before the end. How many, or -errno. */
+static inline ssize_t whole_read(int fd, void *bytes, size_t count)
+{
+    return whole_read_from(fd, bytes, count, NULL);
+}
+
 /* The same from `offset` on; where the descriptor stands does not matter and does not change. */
 static inline ssize_t whole_read_at(int fd, void *bytes, size_t count, uint64_t offset)
 {
-    size_t done = 0;
-    while (done < count) {
-        ssize_t got = pread(fd, (char *)bytes + done, count - done, (off_t)(offset + done));
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return -errno;
-        if (!got)
-            break;
-        done += (size_t)got;
-    }
-    return (ssize_t)done;
+    return whole_read_from(fd, bytes, count, &offset);
 }
 
 #endif

@@ -85,12 +85,7 @@ double memprofile_seconds(const struct tidemark_memprofile *profile)
 
 static void memprofile_flush(struct tidemark_memprofile *profile)
 {
-    for (size_t done = 0; done < profile->filled;) {
-        ssize_t wrote = own_write(profile->file, profile->buffer + done, profile->filled - done);
-        if (wrote < 0 && errno != EINTR)
-            break;
-        done += wrote > 0 ? (size_t)wrote : 0;
-    }
+    own_write_all(profile->file, profile->buffer, profile->filled);
     profile->filled = 0;
 }
 

@@ -44,12 +44,7 @@ void line_add_grouped(struct line *line, int64_t number)
 void line_write(struct line *line, int descriptor)
 {
     int saved_errno = errno;
-    for (size_t done = 0; done < line->length;) {
-        ssize_t wrote = own_write(descriptor, line->text + done, line->length - done);
-        if (wrote < 0 && errno != EINTR)
-            break;
-        done += wrote > 0 ? (size_t)wrote : 0;
-    }
+    own_write_all(descriptor, line->text, line->length);
     line->length = 0;
     errno = saved_errno;
 }

@@ -112,12 +112,7 @@ static void unwind_check_put_number(struct unwind_check_text *text, uint64_t num
 
 static void unwind_check_put_out(struct unwind_check_text *text)
 {
-    for (size_t done = 0; done < text->length;) {
-        ssize_t wrote = own_write(STDERR_FILENO, text->bytes + done, text->length - done);
-        if (wrote <= 0 && errno != EINTR)
-            break;
-        done += wrote > 0 ? (size_t)wrote : 0;
-    }
+    own_write_all(STDERR_FILENO, text->bytes, text->length);
     text->length = 0;
 }
 

@@ -740,16 +740,6 @@ static uintptr_t lua_name_of(struct lua_place place)
     }
 }
 
-static size_t lua_put(const char *text, char *to, size_t room)
-{
-    size_t length = strlen(text);
-
-    length = length < room ? length : 0;
-    memcpy(to, text, length);
-    to[length] = '\0';
-    return length;
-}
-
 /* By what its caller does; 0: it has no name. */
 static size_t lua_called_name(const struct script_frame *frame, char *to, size_t room)
 {
@@ -758,14 +748,14 @@ static size_t lua_called_name(const struct script_frame *frame, char *to, size_t
     if (!frame->caller || frame->kind & KIND_TAIL || !lua_call_is_there(frame->caller))
         return 0;
     if (*(const uint16_t *)(frame->caller + lua.layout->call_flags) & lua.layout->is_end)
-        return lua_put("__gc", to, room);
+        return script_copy("__gc", to, room);
     if (!lua_read_call(frame->caller, 0, &caller) || caller.kind)
         return 0;
     int32_t position = lua_position(&caller);
     uint32_t instruction = position >= 0 ? lua_instruction(caller.code, position) : 0;
     unsigned operation = lua_operation(instruction);
     if (position >= 0 && operation == lua.layout->operations.iterate && !lua_is_old())
-        return lua_put("<iterator>", to, room);
+        return script_copy("<iterator>", to, room);
     if (position < 0 ||
         (!lua_is_call_operation(operation) && operation != lua.layout->operations.iterate))
         return 0;
@@ -782,12 +772,12 @@ static size_t lua_file_name(const struct script_frame *frame, char *to, size_t r
     uintptr_t source;
 
     if (frame->kind & KIND_NATIVE)
-        return lua_put("[C]", to, room);
+        return script_copy("[C]", to, room);
     source = script_word(frame->code + lua.layout->source);
     if (!source || !script_text(source + STRING_TEXT, 1, mark, sizeof mark))
-        return lua_put("?", to, room);
+        return script_copy("?", to, room);
     if (*mark != '@' && *mark != '=')
-        return lua_put("[string]", to, room);
+        return script_copy("[string]", to, room);
     return script_text(source + STRING_TEXT + 1, SIZE_MAX, to, room);
 }
 
@@ -797,21 +787,21 @@ static size_t lua_put_number(uint32_t number, char *to, size_t room)
 
     for (*first = '\0'; number || !*first; number /= 10)
         *--first = (char)('0' + number % 10);
-    return lua_put(first, to, room);
+    return script_copy(first, to, room);
 }
 
 /* "<log.lua:12>", as Lua's own tracebacks say. */
 static size_t lua_place_name(const struct script_frame *frame, char *to, size_t room)
 {
     char file[TEXT_BYTES];
-    size_t length = lua_put("<", to, room);
+    size_t length = script_copy("<", to, room);
 
     lua_file_name(frame, file, sizeof file);
     const char *slash = strrchr(file, '/');
-    length += lua_put(slash ? slash + 1 : file, to + length, room - length);
-    length += lua_put(":", to + length, room - length);
+    length += script_copy(slash ? slash + 1 : file, to + length, room - length);
+    length += script_copy(":", to + length, room - length);
     length += lua_put_number(lua_first_line(frame), to + length, room - length);
-    return length + lua_put(">", to + length, room - length);
+    return length + script_copy(">", to + length, room - length);
 }
 
 static size_t lua_function_name(const struct script_frame *frame, char *to, size_t room)
@@ -821,7 +811,7 @@ static size_t lua_function_name(const struct script_frame *frame, char *to, size
 
     *to = '\0';
     if (!is_native && !lua_first_line(frame))
-        return lua_put("<main>", to, room);
+        return script_copy("<main>", to, room);
     length = lua_called_name(frame, to, room);
     return length || is_native ? length : lua_place_name(frame, to, room);
 }

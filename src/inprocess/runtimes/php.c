@@ -354,16 +354,6 @@ static uint32_t php_first_line(const struct script_frame *frame)
                : script_number(frame->code + php.layout->file + sizeof(uintptr_t));
 }
 
-static size_t php_put(const char *text, char *to, size_t room)
-{
-    size_t length = strlen(text);
-
-    length = length < room ? length : 0;
-    memcpy(to, text, length);
-    to[length] = '\0';
-    return length;
-}
-
 /* "Class::method"; a file's or a string's code has no name. */
 static size_t php_function_name(const struct script_frame *frame, char *to, size_t room)
 {
@@ -372,25 +362,25 @@ static size_t php_function_name(const struct script_frame *frame, char *to, size
     size_t length;
 
     if (!name)
-        return php_put(frame->kind & KIND_OUTERMOST             ? "<main>"
-                       : (frame->kind & TYPE_MASK) == TYPE_EVAL ? "<eval>"
-                                                                : "<include>",
-                       to, room);
+        return script_copy(frame->kind & KIND_OUTERMOST             ? "<main>"
+                           : (frame->kind & TYPE_MASK) == TYPE_EVAL ? "<eval>"
+                                                                    : "<include>",
+                           to, room);
     length = class ? php_string(script_word(class + CLASS_NAME), to, room) : 0;
     if (length && length + 3 < room)
-        length += php_put("::", to + length, room - length);
+        length += script_copy("::", to + length, room - length);
     else
         length = 0;
     size_t own = php_string(name, to + length, room - length);
     if (strncmp(to + length, "{closure:", 9) == 0) /* 8.4: with its file and line */
-        own = php_put("{closure}", to + length, room - length);
+        own = script_copy("{closure}", to + length, room - length);
     return own ? length + own : 0;
 }
 
 static size_t php_file_name(const struct script_frame *frame, char *to, size_t room)
 {
     if ((frame->kind & TYPE_MASK) == TYPE_INTERNAL)
-        return php_put("[internal function]", to, room);
+        return script_copy("[internal function]", to, room);
     return php_string(script_word(frame->code + php.layout->file), to, room);
 }
 

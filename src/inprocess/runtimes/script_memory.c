@@ -2,6 +2,7 @@
  * and where a module has what it exports (script_memory.h). */
 #include "runtimes/script_memory.h"
 
+#include <string.h>
 #include "interpose/real.h"
 #include "unwind/stack_bounds.h"
 
@@ -44,6 +45,16 @@ size_t script_text(uintptr_t from, size_t most, char *to, size_t room)
             length--;
         length -= length && ((unsigned char)to[length - 1] & 0xc0) == 0xc0;
     }
+    to[length] = '\0';
+    return length;
+}
+
+size_t script_copy(const char *text, char *to, size_t room)
+{
+    size_t length = strlen(text);
+
+    length = length < room ? length : 0;
+    memcpy(to, text, length);
     to[length] = '\0';
     return length;
 }

@@ -66,6 +66,9 @@ static inline uint32_t script_number(uintptr_t address)
  * character ends. Returns its length. `room` counts the NUL. */
 size_t script_text(uintptr_t from, size_t most, char *to, size_t room);
 
+/* The same of a text of ours: all of it, or nothing where it does not fit. */
+size_t script_copy(const char *text, char *to, size_t room);
+
 /* ---- Exports ---- */
 
 /* Where a module has it; 0: it does not export it. */
