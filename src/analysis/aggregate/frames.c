@@ -332,30 +332,78 @@ static bool frames_is_of_java(const char *function, const char *module)
     return !function || frames_begin_with(function, stubs) || frames_is_java_library(function);
 }
 
-/* Fills the first and the third part of `hidden` (frames_of_libraries()). A run-time's own
- * allocating functions are not in the third part: they do not say whose the memory is. */
+/* Verdicts on a function or a module, each asked for once. */
+enum frames_verdict { FRAMES_NOT_ASKED = 0, FRAMES_OWN, FRAMES_LIBRARY };
+
+struct frames_hiding {
+    const struct profile *profile;
+    bool *hidden;
+    struct frames_runtimes runtimes;
+    unsigned char *by_function, *by_module; /* enum frames_verdict; NULL: ask each time */
+};
+
+static bool frames_library_function(const struct frames_hiding *hiding,
+                                    const struct profile_line *line)
+{
+    const struct profile_function *function = &hiding->profile->functions[line->function];
+    const char *name = line->function ? function->name : NULL;
+    if (!hiding->by_function || line->file != function->file)
+        return name_is_library_function(name, function->linkage, line->file);
+    unsigned char *verdict = &hiding->by_function[line->function];
+    if (!*verdict)
+        *verdict = name_is_library_function(name, function->linkage, line->file) ? FRAMES_LIBRARY
+                                                                                 : FRAMES_OWN;
+    return *verdict == FRAMES_LIBRARY;
+}
+
+static bool frames_library_module(const struct frames_hiding *hiding, uint32_t module)
+{
+    if (module == UINT32_MAX)
+        return false;
+    const char *path = hiding->profile->modules[module].path;
+    if (!hiding->by_module)
+        return name_is_library_module(path);
+    unsigned char *verdict = &hiding->by_module[module];
+    if (!*verdict)
+        *verdict = name_is_library_module(path) ? FRAMES_LIBRARY : FRAMES_OWN;
+    return *verdict == FRAMES_LIBRARY;
+}
+
+/* A run-time's own allocating functions are not in the third part: they do not say whose the memory
+ * is. */
+static void frames_hide_line(const struct frames_hiding *hiding, uint32_t code, uint32_t at)
+{
+    const struct profile *profile = hiding->profile;
+    const struct profile_line *line = &profile->lines[at];
+    bool *of_runtime = hiding->hidden + 2 * (profile->line_count + 1) + at;
+    const char *name = frame_function(profile, frame_at(code, at));
+    const char *module = frame_module(profile, frame_at(code, at));
+    bool library = frames_library_module(hiding, profile->codes[code].module) ||
+                   frames_library_function(hiding, line);
+    *of_runtime = (hiding->runtimes.javascript && frames_is_of_node(name, line->file, module)) ||
+                  (hiding->runtimes.java && frames_is_of_java(name, module));
+    if (library || frames_is_managed_heap(name))
+        *of_runtime = false;
+    hiding->hidden[at] = library || *of_runtime;
+    if (*of_runtime && name && wrapper_name_of(name) >= WRAPPER_NAME_ALLOCATES)
+        *of_runtime = false;
+}
+
+/* Fills the first and the third part of `hidden` (frames_of_libraries()). */
 static void frames_hide(const struct profile *profile, bool *hidden)
 {
-    struct frames_runtimes runtimes = frames_runtimes_of(profile);
-    bool *of_runtime = hidden + 2 * (profile->line_count + 1);
+    struct frames_hiding hiding = {.profile = profile,
+                                   .hidden = hidden,
+                                   .runtimes = frames_runtimes_of(profile),
+                                   .by_function = calloc(profile->function_count + 1, 1),
+                                   .by_module = calloc(profile->module_count + 1, 1)};
     for (size_t i = 0; i < profile->code_count; i++) {
         const struct profile_code *code = &profile->codes[i];
-        const char *module = frame_module(profile, frame_at((uint32_t)i, 0));
-        for (uint32_t j = 0; j < code->line_count && !code->mark; j++) {
-            uint32_t at = code->first_line + j;
-            const struct profile_line *line = &profile->lines[at];
-            const struct profile_function *function = &profile->functions[line->function];
-            const char *name = line->function ? function->name : NULL;
-            bool library = name_is_library(name, function->linkage, line->file, module);
-            of_runtime[at] = (runtimes.javascript && frames_is_of_node(name, line->file, module)) ||
-                             (runtimes.java && frames_is_of_java(name, module));
-            if (library || frames_is_managed_heap(name))
-                of_runtime[at] = false;
-            hidden[at] = library || of_runtime[at];
-            if (of_runtime[at] && name && wrapper_name_of(name) >= WRAPPER_NAME_ALLOCATES)
-                of_runtime[at] = false;
-        }
+        for (uint32_t j = 0; j < code->line_count && !code->mark; j++)
+            frames_hide_line(&hiding, (uint32_t)i, code->first_line + j);
     }
+    free(hiding.by_function);
+    free(hiding.by_module);
 }
 
 bool *frames_of_libraries(const struct profile *profile)

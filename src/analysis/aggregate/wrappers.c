@@ -1,7 +1,8 @@
 /* Finds wrappers (wrappers.h). A round asks of each function how many sites it is the innermost
  * frame of, by whom it is called there, and at how many sites it stands further out. Functions that
- * are judged wrappers are hidden, and the next round asks their callers, until a round finds
- * none. */
+ * are judged wrappers are hidden, and the next round asks their callers, until a round finds none.
+ * The two frames that are asked for are found of each node from its caller's, and the sites that
+ * have the same two are counted as one sum. */
 #include "aggregate/wrappers.h"
 
 #include <ctype.h>
@@ -23,7 +24,7 @@ enum { WORD_MAX = 24, PREFIX_MOST = 3 };
 static bool wrapper_is_one_of(const char *word, const char *const *words)
 {
     for (; *words; words++)
-        if (!strcmp(word, *words))
+        if (*word == **words && !strcmp(word, *words))
             return true;
     return false;
 }
@@ -217,14 +218,35 @@ struct caller_pair {
     uint32_t count;
 };
 
+/* The two frames of a path that wrappers are told by. */
+struct caller_frames {
+    uint32_t asking; /* the innermost that is shown: a line, NO_FRAME: there is none */
+    uint32_t caller; /* the next outer one of another function, likewise */
+};
+enum { NO_FRAME = UINT32_MAX };
+
+/* What the sites with the same two frames ask for together. */
+struct caller_sum {
+    struct caller_frames frames;
+    uint32_t sites;
+    bool maps;
+    uint64_t blocks, temporary;
+};
+
 struct wrappers_search {
     const struct profile *profile;
     bool *hidden;
     struct asker *askers; /* by function; behind these by line of code that has no name */
     size_t asker_count;
+    uint32_t *code_of_line;
+    uint32_t *function_of_line;   /* its asker; 0: code that no one can be told by */
+    struct caller_frames *frames; /* by node */
+    struct map sum_map;
+    struct caller_sum *sums;
+    size_t sum_count, sum_room;
     struct map map; /* of pairs */
     struct caller_pair *pairs;
-    size_t pair_count;
+    size_t pair_count, pair_room;
     uint32_t *below; /* by node: sites below it with a shown frame on the way */
 };
 
@@ -233,15 +255,18 @@ static bool wrapper_pair_equal(const void *array, uint32_t number, const void *k
     return ((const struct caller_pair *)array)[number].key == *(const uint64_t *)key;
 }
 
-/* How often the pair was counted, this time included. */
-static uint32_t wrapper_count_pair(struct wrappers_search *search, uint64_t key)
+/* How often the pair was counted, these times included. */
+static uint32_t wrapper_count_pair(struct wrappers_search *search, uint64_t key, uint32_t times)
 {
     bool fresh;
     uint32_t number = map_number(&search->map, hash_u64(key), wrapper_pair_equal, search->pairs,
                                  &key, (uint32_t)search->pair_count, &fresh);
-    if (fresh)
+    if (fresh) {
+        array_need_bare_room(&search->pairs, &search->pair_room, search->pair_count,
+                             sizeof *search->pairs);
         search->pairs[search->pair_count++] = (struct caller_pair){key, 0};
-    return ++search->pairs[number].count;
+    }
+    return search->pairs[number].count += times;
 }
 
 /* Of a line of profile->lines. Code without a name is known by its address alone. 0: none. */
@@ -251,45 +276,96 @@ static uint32_t wrapper_asker_of(const struct profile *profile, uint32_t line)
     return function || !line ? function : (uint32_t)profile->function_count + line;
 }
 
-static uint32_t wrapper_function_of(const struct profile *profile, struct frame frame)
+/* The frame of `line` is called by those of `outer`. */
+static struct caller_frames wrapper_called_by(const struct wrappers_search *search, uint32_t line,
+                                              struct caller_frames outer)
 {
-    return frame.code && !profile->codes[frame.code].mark ? wrapper_asker_of(profile, frame.line)
-                                                          : 0;
+    if (search->hidden[line])
+        return outer;
+    if (outer.asking != NO_FRAME) {
+        uint32_t function = search->function_of_line[line];
+        if (!function || function != search->function_of_line[outer.asking])
+            outer.caller = outer.asking;
+    }
+    outer.asking = line;
+    return outer;
+}
+
+/* Parents come before their children. */
+static void wrapper_find_frames(struct wrappers_search *search)
+{
+    const struct profile *profile = search->profile;
+    search->frames[0] = (struct caller_frames){NO_FRAME, NO_FRAME};
+    for (size_t i = 1; i < profile->node_count; i++) {
+        const struct profile_code *code = &profile->codes[profile->nodes[i].location];
+        struct caller_frames frames = search->frames[profile->nodes[i].parent];
+        for (uint32_t at = code->line_count; at-- > 0;)
+            frames = wrapper_called_by(search, code->first_line + at, frames);
+        search->frames[i] = frames;
+    }
+}
+
+static bool wrapper_sum_equal(const void *array, uint32_t number, const void *key)
+{
+    const struct caller_frames *a = &((const struct caller_sum *)array)[number].frames, *b = key;
+    return a->asking == b->asking && a->caller == b->caller;
+}
+
+static void wrapper_add_site(struct wrappers_search *search, const struct profile_site *site,
+                             bool maps)
+{
+    bool fresh;
+    struct caller_frames frames = search->frames[site->path];
+    if (frames.asking == NO_FRAME || !search->function_of_line[frames.asking])
+        return;
+    uint64_t hash = hash_u64((uint64_t)frames.asking << 32 | frames.caller);
+    uint32_t number = map_number(&search->sum_map, hash, wrapper_sum_equal, search->sums, &frames,
+                                 (uint32_t)search->sum_count, &fresh);
+    if (fresh) {
+        array_need_bare_room(&search->sums, &search->sum_room, search->sum_count,
+                             sizeof *search->sums);
+        search->sums[search->sum_count++] = (struct caller_sum){.frames = frames};
+    }
+    struct caller_sum *sum = &search->sums[number];
+    sum->sites++;
+    sum->maps |= maps;
+    sum->blocks += figure_or(site->metrics.alloc_count, 0);
+    sum->temporary += figure_or(site->metrics.temporary_count, 0);
 }
 
 enum { LINE_BITS = (1 << 30) - 1 };
 
-static void wrapper_count_site(struct wrappers_search *search, const struct profile_site *site,
-                               bool mapped)
+static void wrapper_count_caller(struct wrappers_search *search, struct asker *asker, uint64_t side,
+                                 const struct caller_sum *sum)
 {
-    const struct profile *profile = search->profile;
-    struct frame_walk walk;
-    struct frame frame = frame_walk_begin(&walk, profile, search->hidden, site->path), caller;
-    uint32_t function = wrapper_function_of(profile, frame);
-    if (!function || search->hidden[frame.line])
-        return;
-    struct asker *asker = &search->askers[function];
-    asker->direct++;
-    asker->maps |= mapped;
-    asker->blocks += figure_or(site->metrics.alloc_count, 0);
-    asker->temporary += figure_or(site->metrics.temporary_count, 0);
-    uint64_t side = (uint64_t)function << 32;
-    asker->lines +=
-        wrapper_count_pair(search,
-                           side | 1u << 31 | (profile->lines[frame.line].line & LINE_BITS)) == 1;
-    do {
-        if (!frame_walk_next(&walk, &caller)) {
-            asker->outermost++;
-            return;
-        }
-    } while (wrapper_function_of(profile, caller) == function);
-    uint32_t outer = wrapper_function_of(profile, caller);
-    asker->places += wrapper_count_pair(search, side | 3u << 30 | (caller.line & LINE_BITS)) == 1;
-    uint32_t count = wrapper_count_pair(search, side | (outer ? outer : 1u << 30 | caller.code));
-    asker->callers += count == 1;
-    asker->by_named += outer && !search->askers[outer].unnamed;
-    asker->by_allocators += outer && search->askers[outer].name >= WRAPPER_NAME_ALLOCATES;
+    uint32_t caller = sum->frames.caller, outer = search->function_of_line[caller];
+    uint32_t code = search->code_of_line[caller], sites = sum->sites;
+    asker->places +=
+        wrapper_count_pair(search, side | 3u << 30 | (caller & LINE_BITS), sites) == sites;
+    uint32_t count = wrapper_count_pair(search, side | (outer ? outer : 1u << 30 | code), sites);
+    asker->callers += count == sites;
+    asker->by_named += outer && !search->askers[outer].unnamed ? sites : 0;
+    asker->by_allocators +=
+        outer && search->askers[outer].name >= WRAPPER_NAME_ALLOCATES ? sites : 0;
     asker->most = count > asker->most ? count : asker->most;
+}
+
+static void wrapper_count_sum(struct wrappers_search *search, const struct caller_sum *sum)
+{
+    uint32_t line = sum->frames.asking, function = search->function_of_line[line];
+    struct asker *asker = &search->askers[function];
+    asker->direct += sum->sites;
+    asker->maps |= sum->maps;
+    asker->blocks += sum->blocks;
+    asker->temporary += sum->temporary;
+    uint64_t side = (uint64_t)function << 32;
+    uint64_t own_line = search->profile->lines[line].line & LINE_BITS;
+    asker->lines +=
+        wrapper_count_pair(search, side | 1u << 31 | own_line, sum->sites) == sum->sites;
+    if (sum->frames.caller == NO_FRAME)
+        asker->outermost += sum->sites;
+    else
+        wrapper_count_caller(search, asker, side, sum);
 }
 
 /* ---- Thin or not ----------------------------------------------------------------------------- */
@@ -406,7 +482,8 @@ static void wrapper_hide_functions(struct wrappers_search *search)
 static void wrapper_round_begin(struct wrappers_search *search)
 {
     map_empty(&search->map);
-    search->pair_count = 0;
+    map_empty(&search->sum_map);
+    search->pair_count = search->sum_count = 0;
     for (size_t i = 0; i < search->asker_count; i++) {
         struct asker *asker = &search->askers[i];
         *asker = (struct asker){.name = asker->name,
@@ -417,18 +494,26 @@ static void wrapper_round_begin(struct wrappers_search *search)
     }
 }
 
-/* How many were found; -1: no memory. */
-static int wrapper_round(struct wrappers_search *search, int round)
+static void wrapper_count_sites(struct wrappers_search *search)
 {
     const struct profile *profile = search->profile;
     const char *level = profile_get(profile, PROFILE_META_LEVEL);
     bool of_mappings = level && !strcmp(level, memory_level_name(MEMORY_MAPPED));
+    wrapper_find_frames(search);
+    for (size_t i = 0; i < profile->site_count; i++)
+        wrapper_add_site(search, &profile->sites[i], of_mappings);
+    for (size_t i = 0; i < profile->mapped_site_count; i++)
+        wrapper_add_site(search, &profile->mapped_sites[i], true);
+    for (size_t i = 0; i < search->sum_count; i++)
+        wrapper_count_sum(search, &search->sums[i]);
+}
+
+/* How many were found; -1: no memory. */
+static int wrapper_round(struct wrappers_search *search, int round)
+{
     int found = 0;
     wrapper_round_begin(search);
-    for (size_t i = 0; i < profile->site_count; i++)
-        wrapper_count_site(search, &profile->sites[i], of_mappings);
-    for (size_t i = 0; i < profile->mapped_site_count; i++)
-        wrapper_count_site(search, &profile->mapped_sites[i], true);
+    wrapper_count_sites(search);
     if (!wrapper_count_outer_frames(search))
         return -1;
     for (size_t i = 1; i < search->asker_count; i++)
@@ -470,26 +555,55 @@ static void wrapper_name_all(struct wrappers_search *search)
         search->hidden[i] &= !search->askers[search->profile->lines[i].function].kept;
 }
 
+static void wrapper_place_lines(struct wrappers_search *search, uint32_t code)
+{
+    const struct profile_code *of = &search->profile->codes[code];
+    for (uint32_t line = of->first_line; line < of->first_line + of->line_count; line++) {
+        search->code_of_line[line] = code;
+        search->function_of_line[line] =
+            code && !of->mark ? wrapper_asker_of(search->profile, line) : 0;
+    }
+}
+
+static bool wrapper_search_begin(struct wrappers_search *search)
+{
+    const struct profile *profile = search->profile;
+    search->asker_count = profile->function_count + profile->line_count;
+    search->askers = calloc(search->asker_count + 1, sizeof *search->askers);
+    search->code_of_line = calloc(profile->line_count + 1, sizeof *search->code_of_line);
+    search->function_of_line = calloc(profile->line_count + 1, sizeof *search->function_of_line);
+    search->frames = calloc(profile->node_count + 1, sizeof *search->frames);
+    search->below = calloc(profile->node_count + 1, sizeof *search->below);
+    if (!search->askers || !search->code_of_line || !search->function_of_line || !search->frames ||
+        !search->below)
+        return false;
+    for (size_t i = 0; i < profile->code_count; i++)
+        wrapper_place_lines(search, (uint32_t)i);
+    wrapper_name_all(search);
+    return true;
+}
+
+static void wrapper_search_end(struct wrappers_search *search)
+{
+    free(search->askers);
+    free(search->code_of_line);
+    free(search->function_of_line);
+    free(search->frames);
+    free(search->sums);
+    free(search->pairs);
+    free(search->below);
+    map_release(&search->sum_map);
+    map_release(&search->map);
+}
+
 enum { ROUNDS = 6 };
 
 bool wrappers_hide(const struct profile *profile, bool *hidden)
 {
-    size_t sites = profile->site_count + profile->mapped_site_count;
-    struct wrappers_search search = {
-        .profile = profile,
-        .hidden = hidden,
-        .asker_count = profile->function_count + profile->line_count,
-        .askers = calloc(profile->function_count + profile->line_count + 1, sizeof *search.askers),
-        .pairs = calloc(3 * sites + 1, sizeof *search.pairs),
-        .below = calloc(profile->node_count + 1, sizeof *search.below)};
-    int found = search.askers && search.pairs && search.below ? 1 : -1;
-    if (found > 0)
-        wrapper_name_all(&search);
+    struct wrappers_search search = {.profile = profile, .hidden = hidden};
+    int found = wrapper_search_begin(&search) ? 1 : -1;
     for (int round = 0; found > 0 && round < ROUNDS; round++)
         found = wrapper_round(&search, round);
-    free(search.askers);
-    free(search.pairs);
-    free(search.below);
-    map_release(&search.map);
+    wrapper_search_end(&search);
     return found >= 0;
 }

@@ -204,10 +204,12 @@ static void job_digest_take_figures(struct job_rank *rank, const struct profile 
 struct job_digest_taking {
     struct job_summary *digest;
     const struct profile *profile;
-    bool *hidden;                   /* by line */
-    bool *is_mpi;                   /* by module */
-    bool *under_mpi;                /* by node: MPI is on the path */
-    uint32_t *entry;                /* by line: the function's + 1 */
+    bool *hidden;           /* by line */
+    bool *is_mpi;           /* by module */
+    bool *under_mpi;        /* by node: MPI is on the path */
+    uint32_t *entry;        /* by line: the function's + 1 */
+    uint32_t *through;      /* by line: that of the wrapper that was said last, + 1 */
+    uint32_t (*library)[2]; /* by module, the last: none. Entry + 1, outside MPI and in it */
     uint64_t (*bytes)[JOB_FIGURES]; /* by entry of the digest */
     size_t byte_capacity;
     bool makes_no_sense;
@@ -254,6 +256,9 @@ static const char *job_digest_function_name(const struct profile *profile, struc
 static void job_digest_say_through(struct job_digest_taking *taking, uint32_t entry,
                                    struct frame frame)
 {
+    if (taking->through[frame.line] == frame.through + 1)
+        return;
+    taking->through[frame.line] = frame.through + 1;
     struct strbuf name = STRBUF_INIT;
     frame_add_through(&name, taking->profile, frame);
     job_summary_through(&taking->digest->entries[entry], name.length ? name.data : "");
@@ -269,6 +274,19 @@ static uint32_t job_digest_function_entry(struct job_digest_taking *taking, stru
                                    job_digest_module_name(taking->profile, frame.code)) +
                  1;
     job_digest_say_through(taking, *entry - 1, frame);
+    return *entry - 1;
+}
+
+static uint32_t job_digest_library_entry(struct taking *taking, struct frame frame, bool is_of_mpi)
+{
+    const struct profile *profile = taking->profile;
+    uint32_t module = profile->codes[frame.code].module;
+    uint32_t *entry =
+        &taking->library[module == UINT32_MAX ? profile->module_count : module][is_of_mpi];
+    if (!*entry)
+        *entry = job_summary_entry(taking->digest, is_of_mpi ? JOB_LIBRARY_MPI : JOB_LIBRARY, "",
+                                   job_digest_module_name(profile, frame.code)) +
+                 1;
     return *entry - 1;
 }
 
@@ -306,10 +324,7 @@ static void job_digest_take_site(struct job_digest_taking *taking, struct job_ra
     struct frame frame = frame_walk_begin(&walk, taking->profile, taking->hidden, site->path);
     bool is_of_mpi = taking->under_mpi[site->path];
     job_digest_add_to(taking, job_digest_function_entry(taking, frame), figures);
-    job_digest_add_to(taking,
-                      job_summary_entry(taking->digest, is_of_mpi ? JOB_LIBRARY_MPI : JOB_LIBRARY,
-                                        "", job_digest_module_name(taking->profile, frame.code)),
-                      figures);
+    job_digest_add_to(taking, job_digest_library_entry(taking, frame, is_of_mpi), figures);
     if (is_of_mpi)
         rank->mpi_peak_bytes = figure_add(rank->mpi_peak_bytes, metrics->at_peak_bytes);
 }
@@ -375,8 +390,9 @@ static void job_digest_take_entries(struct job_summary *digest, struct job_rank 
 {
     struct job_digest_taking taking = {.digest = digest, .profile = profile};
     taking.hidden = memory_need(frames_of_libraries(profile));
-    taking.entry = memory_resize(NULL, profile->line_count, sizeof *taking.entry);
-    memset(taking.entry, 0, profile->line_count * sizeof *taking.entry);
+    taking.entry = memory_need(calloc(profile->line_count + 1, sizeof *taking.entry));
+    taking.through = memory_need(calloc(profile->line_count + 1, sizeof *taking.through));
+    taking.library = memory_need(calloc(profile->module_count + 1, sizeof *taking.library));
     job_digest_mark_mpi(&taking);
     for (size_t i = 0; i < profile->site_count; i++)
         job_digest_take_site(&taking, rank, &profile->sites[i]);
@@ -390,6 +406,8 @@ static void job_digest_take_entries(struct job_summary *digest, struct job_rank 
     }
     free(taking.hidden);
     free(taking.entry);
+    free(taking.through);
+    free(taking.library);
     free(taking.is_mpi);
     free(taking.under_mpi);
     free(taking.bytes);

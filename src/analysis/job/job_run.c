@@ -19,10 +19,13 @@ struct running {
     pthread_mutex_t lock; /* of next, done, and what all threads' work goes into */
 };
 
-/* 0, or an error with its sentence: of a profile that does not know the level, too. */
-static int job_run_read_profile(struct profile **profile, const char *path, enum memory_level level)
+/* `whole`: a tree is made of it, too. 0, or an error with its sentence: of a profile that does not
+ * know the level, too. */
+static int job_run_read_profile(struct profile **profile, const char *path, enum memory_level level,
+                                bool whole)
 {
-    int error = profile_read(profile, path);
+    int error = whole || level != MEMORY_HEAP ? profile_read(profile, path)
+                                              : profile_read_sums(profile, path);
     if (error || level == MEMORY_HEAP)
         return error;
     error = profile_take_level(*profile, level);
@@ -45,7 +48,7 @@ static void job_run_read_file(const struct job_files *files, uint32_t index,
                                         : "there is no profile");
         return;
     }
-    if (job_run_read_profile(&profile, source.path, files->level)) {
+    if (job_run_read_profile(&profile, source.path, files->level, tree != NULL)) {
         job_digest_of_none(digest, &source,
                            alive_is_written(source.path) ? JOB_BEGUN : JOB_UNREADABLE,
                            error_text());

@@ -346,8 +346,23 @@ static bool name_is_python_extension(const char *module)
     return strstr(module, ".cpython-3") || strstr(module, ".abi3.so");
 }
 
-bool name_is_library(const char *function, const char *linkage, const char *file,
-                     const char *module)
+bool name_is_library_module(const char *module)
+{
+    static const char *const modules[] = {
+        "libc.so", "libc-", "ld-linux", "libstdc++.so", "libgcc_s", "libpthread", "libc++.so",
+        "libtidemark.so", "libbfm.so", "libtidemark-bfm.so", "ld-2", "ld-musl", "libgfortran",
+        "libglib-2.0.so", "libgobject-2.0.so",
+        /* Kokkos, and our tool in it */
+        "libkokkos", "libtrilinos_kokkos", "libtidemark-kokkos.so", NULL};
+    if (!module)
+        return false;
+    const char *base = name_base(module);
+    return name_any_prefix(base, modules) || name_is_python_extension(base) ||
+           name_is_perl_extension(module) || name_is_ruby_extension(module) ||
+           name_is_lua_extension(module);
+}
+
+bool name_is_library_function(const char *function, const char *linkage, const char *file)
 {
     static const char *const names[] = {
         "std::", "__gnu_cxx::", "__cxxabiv1::", "operator new", "operator delete",
@@ -359,12 +374,6 @@ bool name_is_library(const char *function, const char *linkage, const char *file
         "_ZNSt",         "_ZNKSt",          "_ZSt", "_ZNSa", "_ZNSs",
         "_ZN9__gnu_cxx", "_ZNK9__gnu_cxx",  "_Znw", "_Zna",  "_Zdl",
         "_Zda",          "_ZN10__cxxabiv1", NULL};
-    static const char *const modules[] = {
-        "libc.so", "libc-", "ld-linux", "libstdc++.so", "libgcc_s", "libpthread", "libc++.so",
-        "libtidemark.so", "libbfm.so", "libtidemark-bfm.so", "ld-2", "ld-musl", "libgfortran",
-        "libglib-2.0.so", "libgobject-2.0.so",
-        /* Kokkos, and our tool in it */
-        "libkokkos", "libtrilinos_kokkos", "libtidemark-kokkos.so", NULL};
     /* Usual names of wrappers around malloc and free, and names of the wrappers of widely used
      * programs and libraries. The call site is the caller of the wrapper. */
     static const char *const wrappers[] = {
@@ -395,10 +404,6 @@ bool name_is_library(const char *function, const char *linkage, const char *file
         "g_malloc0_n", "g_realloc_n", "g_try_malloc", "g_try_malloc0", "g_try_malloc_n",
         "g_try_malloc0_n", "g_try_realloc", "g_try_realloc_n", "g_strndup", "g_memdup", "g_memdup2",
         "g_slice_alloc", "g_slice_alloc0", "g_slice_free1", NULL};
-    if (module && (name_any_prefix(name_base(module), modules) ||
-                   name_is_python_extension(name_base(module)) || name_is_perl_extension(module) ||
-                   name_is_ruby_extension(module) || name_is_lua_extension(module)))
-        return true;
     for (size_t i = 0; function && wrappers[i]; i++)
         if (!strcmp(function, wrappers[i]))
             return true;

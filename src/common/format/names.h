@@ -33,8 +33,9 @@ void name_add_place(struct strbuf *out, const char *file, unsigned line, size_t 
 const char *name_base(const char *path);
 
 /* Is this a frame of a language's library or of a wrapper around malloc, which allocates for its
- * caller? Then it is no call site. Any argument may be NULL. */
-bool name_is_library(const char *function, const char *linkage, const char *file,
-                     const char *module);
+ * caller? Then it is no call site. It is one if its module says so, or its function (by its name
+ * and linkage name) or the function's file. Any argument may be NULL. */
+bool name_is_library_module(const char *module);
+bool name_is_library_function(const char *function, const char *linkage, const char *file);
 
 #endif

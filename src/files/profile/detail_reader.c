@@ -9,6 +9,7 @@
 #include "base/strbuf.h"
 #include "profile/path_blocks.h"
 #include "profile/profile_reading.h"
+#include "profile/schema.h"
 
 /* Any row of a table. */
 union row {
@@ -320,18 +321,53 @@ static void detail_keep(struct reader *reader, union row *row)
 
 /* ---- Rows and blocks ----------------------------------------------------------------------- */
 
+/* What is read of a table's rows. */
+struct detail_choice {
+    size_t count;
+    const struct detail_column *columns[DETAIL_ROW_COLUMNS]; /* in the order of the statement */
+    union row none;                                          /* the others are as in this row */
+};
+
 static void detail_read_detail_row(struct reader *reader, sqlite3_stmt *row)
 {
-    const struct detail_table *table = &detail_tables[reader->detail];
-    union row read;
-    memset(&read, 0, sizeof read);
-    for (size_t i = 0; i < table->count; i++)
-        if (!detail_take(reader, row, (int)i, &table->columns[i], &read)) {
+    const struct detail_choice *choice = reader->choice;
+    union row read = choice->none;
+    for (size_t i = 0; i < choice->count; i++)
+        if (!detail_take(reader, row, (int)i, choice->columns[i], &read)) {
             profile_reading_note(reader, "a number is out of range");
             return;
         }
     if (!reader->no_memory)
         detail_keep(reader, &read);
+}
+
+/* Without it a row is none: the row is read, and left out with a note. */
+static bool detail_is_needed(const struct detail_column *column)
+{
+    return column->type == DETAIL_KIND || column->type == DETAIL_NODE ||
+           column->type == DETAIL_MODULE || column->type == DETAIL_SAMPLE;
+}
+
+/* What the column has where it is not read: the same as where it is NULL. */
+static void detail_take_nothing(const struct detail_column *column, void *out)
+{
+    const char *text = column->type == DETAIL_NAME ? "?" : "";
+    if (column->type == DETAIL_NAME || column->type == DETAIL_BYTES)
+        memcpy((char *)out + column->offset, &text, sizeof text);
+    else if (column->type == DETAIL_MAYBE || column->type == DETAIL_THREAD)
+        detail_set(column, UINT64_MAX, out);
+}
+
+static void detail_choose(struct reader *reader, const struct detail_table *table,
+                          schema_has_column *has_column, struct detail_choice *choice)
+{
+    for (size_t i = 0; i < table->count; i++) {
+        const struct detail_column *column = &table->columns[i];
+        if (detail_is_needed(column) || has_column(reader, table->name, column->name))
+            choice->columns[choice->count++] = column;
+        else
+            detail_take_nothing(column, &choice->none);
+    }
 }
 
 /* Columns of equal numbers take no bytes, so a small damaged file could ask for any number of rows.
@@ -375,7 +411,8 @@ static void detail_read_detail_block(struct reader *reader, const struct blocks 
     }
 }
 
-static void detail_read_detail(struct reader *reader, enum detail which)
+static void detail_read_detail_columns(struct reader *reader, enum detail which,
+                                       schema_has_column *has_column)
 {
     const struct detail_table *table = &detail_tables[which];
     const char *first = table->columns[0].name;
@@ -384,10 +421,31 @@ static void detail_read_detail(struct reader *reader, enum detail which)
         profile_reading_blocks(reader, table->blocks, first, detail_read_detail_block);
     if (!profile_reading_has_column(reader, table->name, first))
         return;
+    struct detail_choice choice;
     struct strbuf sql = STRBUF_INIT;
-    detail_select(&sql, table, profile_reading_has_column, reader);
+    memset(&choice, 0, sizeof choice);
+    detail_choose(reader, table, has_column, &choice);
+    detail_select(&sql, table, choice.columns, choice.count, has_column, reader);
+    reader->choice = &choice;
     profile_reading_rows(reader, sql.data, detail_read_detail_row);
+    reader->choice = NULL;
     strbuf_release(&sql);
+}
+
+static void detail_read_detail(struct reader *reader, enum detail which)
+{
+    detail_read_detail_columns(reader, which, profile_reading_has_column);
+}
+
+/* Of an owner's columns those that profile_read_sums() has; the others are unknown. */
+static bool detail_has_owner_sum(void *context, const char *table, const char *column)
+{
+    static const char *const wanted[] = {
+        "sample", "kind", "path", "name", "module", "resident_bytes", "unwritten_1s_bytes"};
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
+        if (!strcmp(column, wanted[i]))
+            return profile_reading_has_column(context, table, column);
+    return false;
 }
 
 /* ---- Order --------------------------------------------------------------------------------- */
@@ -446,6 +504,59 @@ static size_t detail_sort(struct reader *reader, void *array, size_t count, size
     return kept;
 }
 
+/* A row's place in the order: by sample, kind, path, and as they came. */
+struct owner_place {
+    uint64_t group; /* sample and kind */
+    uint32_t path, index;
+};
+
+static struct owner_place detail_owner_place(const struct profile_owner *owner, size_t index)
+{
+    return (struct owner_place){(uint64_t)owner->sample << 32 | (uint32_t)owner->kind, owner->path,
+                                (uint32_t)index};
+}
+
+static int detail_compare_owner_places(const void *left, const void *right)
+{
+    const struct owner_place *a = left, *b = right;
+    int order = detail_compare_numbers(a->group, b->group);
+    order = order ? order : detail_compare_numbers(a->path, b->path);
+    return order ? order : detail_compare_numbers(a->index, b->index);
+}
+
+static void detail_move_owners(struct profile *profile, struct profile_owner *sorted,
+                               struct owner_place *order)
+{
+    for (size_t i = 0; i < profile->owner_count; i++)
+        order[i] = detail_owner_place(&profile->owners[i], i);
+    qsort(order, profile->owner_count, sizeof *order, detail_compare_owner_places);
+    for (size_t i = 0; i < profile->owner_count; i++)
+        sorted[i] = profile->owners[order[i].index];
+    memcpy(profile->owners, sorted, profile->owner_count * sizeof *sorted);
+}
+
+/* Owners mostly come in their order, and have too many columns for SQLite to sort them. */
+static void detail_sort_owners(struct reader *reader)
+{
+    struct profile *profile = reader->profile;
+    size_t count = profile->owner_count, in_order = 1;
+    for (; in_order < count; in_order++) {
+        struct owner_place a = detail_owner_place(&profile->owners[in_order - 1], 0);
+        struct owner_place b = detail_owner_place(&profile->owners[in_order], 1);
+        if (detail_compare_owner_places(&a, &b) > 0)
+            break;
+    }
+    if (in_order >= count)
+        return;
+    struct profile_owner *sorted = calloc(count, sizeof *sorted);
+    struct owner_place *order = calloc(count, sizeof *order);
+    reader->no_memory |= !sorted || !order;
+    if (!reader->no_memory)
+        detail_move_owners(profile, sorted, order);
+    free(sorted);
+    free(order);
+}
+
 static void detail_put_in_order(struct reader *reader)
 {
     struct profile *profile = reader->profile;
@@ -459,6 +570,7 @@ static void detail_put_in_order(struct reader *reader)
                                            sizeof *profile->heap_pages, detail_compare_heap_pages);
     profile->source_count = detail_sort(reader, profile->sources, profile->source_count,
                                         sizeof *profile->sources, detail_compare_sources);
+    detail_sort_owners(reader);
 }
 
 /* Called when all points have been read, since their array moves while it grows. */
@@ -491,16 +603,31 @@ static void detail_part_curves(struct reader *reader)
     free(of_mappings);
 }
 
-void detail_read(struct reader *reader)
+static void detail_settle(struct reader *reader)
 {
-    for (enum detail i = 0; i < DETAIL_TABLES && !reader->no_memory; i++)
-        detail_read_detail(reader, i);
     if (reader->no_memory)
         return;
     detail_put_in_order(reader);
     detail_hang_points(reader);
     if (reader->profile->curve_count)
         detail_part_curves(reader);
+}
+
+void detail_read(struct reader *reader)
+{
+    for (enum detail i = 0; i < DETAIL_TABLES && !reader->no_memory; i++)
+        detail_read_detail(reader, i);
+    detail_settle(reader);
+}
+
+void detail_read_for_sums(struct reader *reader)
+{
+    detail_read_detail(reader, DETAIL_SAMPLES);
+    if (!reader->no_memory)
+        detail_read_detail_columns(reader, DETAIL_OWNERS, detail_has_owner_sum);
+    if (!reader->no_memory)
+        detail_read_detail(reader, DETAIL_MACHINE_MOMENTS);
+    detail_settle(reader);
 }
 
 void detail_free(struct profile *profile)

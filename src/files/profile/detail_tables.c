@@ -544,10 +544,13 @@ _Static_assert(COUNT(residency_columns) <= DETAIL_BLOCK_COLUMNS &&
                COUNT(curve_columns) <= DETAIL_BLOCK_COLUMNS &&
                COUNT(rank_step_columns) <= DETAIL_BLOCK_COLUMNS, "columns of blocks have room");
 
+/* How many; too many for a row do not compile. */
+#define COLUMN_COUNT(columns) \
+    (COUNT(columns) + 0 * sizeof(char[COUNT(columns) <= DETAIL_ROW_COLUMNS ? 1 : -1]))
 #define TABLE(name, tail, order, columns, row) \
-    {name, tail, order, columns, COUNT(columns), sizeof(row), NULL, NULL}
+    {name, tail, order, columns, COLUMN_COUNT(columns), sizeof(row), NULL, NULL}
 #define IN_BLOCKS(name, tail, order, columns, row, key) \
-    {name, tail, order, columns, COUNT(columns), sizeof(row), name "_block", key}
+    {name, tail, order, columns, COLUMN_COUNT(columns), sizeof(row), name "_block", key}
 
 const struct detail_table detail_tables[DETAIL_TABLES] = {
     [DETAIL_DISTRIBUTIONS] = TABLE("distribution", ",PRIMARY KEY(kind,x,y)) WITHOUT ROWID", "kind,x,y",
@@ -586,7 +589,7 @@ const struct detail_table detail_tables[DETAIL_TABLES] = {
                           struct stack_peak),
     [DETAIL_STACK_LAYERS] = TABLE("stack_layer", ")", "thread,bytes DESC,path", stack_layer_columns,
                            struct stack_layer),
-    [DETAIL_OWNERS] = TABLE("owner", ")", "sample,kind,path,rowid", owner_columns, struct profile_owner),
+    [DETAIL_OWNERS] = TABLE("owner", ")", "rowid", owner_columns, struct profile_owner),
     [DETAIL_CONTAINERS] = TABLE("container", ")", "sample,kind,rowid", container_columns,
                          struct profile_container),
     [DETAIL_HOLDERS] = TABLE("holder", ",PRIMARY KEY(sample,id)) WITHOUT ROWID", "sample,id",
@@ -788,13 +791,12 @@ void detail_create_views(struct strbuf *sql)
 /* ---- Statements ---------------------------------------------------------------------------- */
 
 void detail_select(struct strbuf *sql, const struct detail_table *table,
+                   const struct detail_column *const *columns, size_t count,
                    schema_has_column *is_there, void *context)
 {
-    for (size_t i = 0; i < table->count; i++) {
-        const char *name = table->columns[i].name;
+    for (size_t i = 0; i < count; i++)
         strbuf_addf(sql, "%s%s", i ? "," : "SELECT ",
-                    is_there(context, table->name, name) ? name : "NULL");
-    }
+                    is_there(context, table->name, columns[i]->name) ? columns[i]->name : "NULL");
     strbuf_addf(sql, " FROM %s ORDER BY %s", table->name, table->order);
 }
 

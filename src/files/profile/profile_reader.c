@@ -606,12 +606,6 @@ static void profile_reader_read_mapped_block(struct reader *reader, const struct
     profile_reader_read_sites_of(reader, blocks, profile_reader_add_mapped_site);
 }
 
-static int profile_reader_compare_keys(const void *left, const void *right)
-{
-    uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
-    return (a > b) - (a < b);
-}
-
 /* Puts the site that key i names at place i, for all i: cycle by cycle, each is moved once. */
 static void profile_reader_permute_sites(struct profile_site *sites, uint64_t *keys, size_t count)
 {
@@ -630,19 +624,45 @@ static void profile_reader_permute_sites(struct profile_site *sites, uint64_t *k
     }
 }
 
-/* Blocks have sites in the order of their first events. */
+/* Where the first site of each path goes: their counts, added up. */
+static void profile_reader_place_sites(const struct profile_site *sites, size_t count,
+                                       uint32_t *places, size_t paths)
+{
+    uint32_t before = 0;
+    for (size_t i = 0; i < count; i++)
+        places[sites[i].path]++;
+    for (size_t i = 0; i < paths; i++) {
+        uint32_t here = places[i];
+        places[i] = before;
+        before += here;
+    }
+}
+
+static bool profile_reader_sites_rise(const struct profile_site *sites, size_t count)
+{
+    for (size_t i = 1; i < count; i++)
+        if (sites[i].path < sites[i - 1].path)
+            return false;
+    return true;
+}
+
+/* Blocks have sites in the order of their first events. Sites of one path stay in theirs. */
 static void profile_reader_sort_sites(struct reader *reader, struct profile_site *sites,
                                       size_t count)
 {
-    uint64_t *keys = count > UINT32_MAX ? NULL : malloc(count * sizeof *keys + 1);
-    if (!keys) {
-        reader->no_memory = true;
+    size_t paths = reader->profile->node_count;
+    if (profile_reader_sites_rise(sites, count))
         return;
+    uint32_t *places = count > UINT32_MAX ? NULL : calloc(paths + 1, sizeof *places);
+    uint64_t *keys = places ? malloc(count * sizeof *keys + 1) : NULL;
+    reader->no_memory |= !keys;
+    if (keys) {
+        profile_reader_place_sites(sites, count, places, paths);
+        for (size_t i = 0; i < count; i++)
+            keys[places[sites[i].path]++] = i;
+        profile_reader_permute_sites(sites, keys, count);
     }
-    for (size_t i = 0; i < count; i++)
-        keys[i] = (uint64_t)sites[i].path << 32 | i;
-    qsort(keys, count, sizeof *keys, profile_reader_compare_keys);
-    profile_reader_permute_sites(sites, keys, count);
+    free(places);
     free(keys);
 }
 
@@ -767,7 +787,8 @@ static void profile_reader_read_threads(struct reader *reader)
                                 schema_thread_field_count, profile_reader_read_thread);
 }
 
-static void profile_reader_read_tables(struct reader *reader)
+/* What rows of all other tables refer to, or stand beside. */
+static void profile_reader_read_trunk(struct reader *reader)
 {
     profile_reader_add_unknowns(reader);
     if (reader->no_memory)
@@ -778,9 +799,22 @@ static void profile_reader_read_tables(struct reader *reader)
     profile_reader_read_whole(reader);
     profile_reader_read_threads(reader);
     profile_reader_read_timeline(reader);
-    detail_read(reader);
+}
+
+static void profile_reader_read_tables(struct reader *reader)
+{
+    profile_reader_read_trunk(reader);
+    if (!reader->no_memory)
+        detail_read(reader);
     if (!reader->no_memory)
         profile_reading_region_sites(reader);
+}
+
+static void profile_reader_read_sums(struct reader *reader)
+{
+    profile_reader_read_trunk(reader);
+    if (!reader->no_memory)
+        detail_read_for_sums(reader);
 }
 
 static uint64_t profile_reader_meta_number(const struct profile *profile, const char *key)
@@ -894,6 +928,11 @@ int profile_read_meta(struct profile **out, const char *path)
 int profile_read_totals(struct profile **out, const char *path)
 {
     return profile_reader_open_and_read(out, path, profile_reader_read_totals);
+}
+
+int profile_read_sums(struct profile **out, const char *path)
+{
+    return profile_reader_open_and_read(out, path, profile_reader_read_sums);
 }
 
 /* ---- Made ones ----------------------------------------------------------------------------- */

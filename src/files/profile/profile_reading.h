@@ -51,6 +51,7 @@ struct reader {
     uint64_t rows_left;
     uint32_t *listed_as; /* by function: the one that it is listed as; NULL: each as itself */
     enum detail detail;  /* whose rows or blocks are being read */
+    const struct detail_choice *choice; /* of rows: which columns */
     bool no_memory;
 };
 
@@ -113,8 +114,10 @@ void profile_reading_region_sites(struct reader *reader);
  * they are unknown. */
 void profile_reading_looks(struct profile *profile);
 
-/* Reads all tables of detail_tables.h; nodes, modules and threads have been read. */
+/* Reads the tables of detail_tables.h, all or those that profile_read_sums() has. Nodes, modules
+ * and threads have been read. */
 void detail_read(struct reader *reader);
+void detail_read_for_sums(struct reader *reader);
 void detail_free(struct profile *profile);
 
 #endif

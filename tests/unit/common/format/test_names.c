@@ -8,6 +8,13 @@
 #include <cmocka.h>
 #include "format/names.h"
 
+/* A frame with all that is known of it. */
+static bool name_is_library(const char *function, const char *linkage, const char *file,
+                            const char *module)
+{
+    return name_is_library_module(module) || name_is_library_function(function, linkage, file);
+}
+
 static void assert_short(const char *name, size_t columns, const char *expected)
 {
     struct strbuf out = STRBUF_INIT;

@@ -389,9 +389,52 @@ static void what_a_profile_lacks_is_said(void **state)
     profile_free(profile);
 }
 
+/* The writer's order is another: what was left out comes last. */
+static void owners_are_by_look_kind_and_path(void **state)
+{
+    (void)state;
+    leaves_rows_out = true;
+    struct profile *profile = read_back(true, true);
+    leaves_rows_out = false;
+    assert_int_equal(profile->owner_count, 7);
+    assert_int_equal(figure_or(profile->owners[0].resident_bytes, 0), 7);
+    assert_string_equal(profile->owners[0].name, "(other call paths)");
+    for (size_t i = 1; i < profile->owner_count; i++) {
+        const struct profile_owner *a = &profile->owners[i - 1], *b = &profile->owners[i];
+        assert_true(a->kind < b->kind || (a->kind == b->kind && a->path <= b->path));
+    }
+    profile_free(profile);
+}
+
+static void what_sums_are_made_of_is_as_in_the_whole(void **state)
+{
+    (void)state;
+    struct profile *whole = read_back(true, true), *sums;
+    assert_int_equal(profile_read_sums(&sums, scratch("levels.tmk")), 0);
+    assert_null(sums->damage);
+    assert_int_equal(sums->site_count, whole->site_count);
+    assert_memory_equal(sums->sites, whole->sites, whole->site_count * sizeof *whole->sites);
+    assert_memory_equal(&sums->program, &whole->program, sizeof whole->program);
+    assert_int_equal(sums->bucket_count, whole->bucket_count);
+    assert_int_equal(sums->sample_count, whole->sample_count);
+    assert_int_equal(sums->owner_count, whole->owner_count);
+    for (size_t i = 0; i < whole->owner_count; i++) {
+        assert_int_equal(sums->owners[i].path, whole->owners[i].path);
+        assert_int_equal(
+            figure_compare(sums->owners[i].resident_bytes, whole->owners[i].resident_bytes), 0);
+        assert_false(figure_known(sums->owners[i].shared_bytes));
+        assert_false(figure_known(sums->owners[i].thread));
+    }
+    assert_int_equal(sums->curve_count, 0);
+    profile_free(whole);
+    profile_free(sums);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(owners_are_by_look_kind_and_path),
+        cmocka_unit_test(what_sums_are_made_of_is_as_in_the_whole),
         cmocka_unit_test(what_was_resident_is_a_metric_of_the_look_with_most),
         cmocka_unit_test(mappings_are_read_as_they_were_written),
         cmocka_unit_test(the_heap_is_what_is_there_anyway),
