@@ -277,7 +277,8 @@ static uint32_t job_digest_function_entry(struct job_digest_taking *taking, stru
     return *entry - 1;
 }
 
-static uint32_t job_digest_library_entry(struct taking *taking, struct frame frame, bool is_of_mpi)
+static uint32_t job_digest_library_entry(struct job_digest_taking *taking, struct frame frame,
+                                         bool is_of_mpi)
 {
     const struct profile *profile = taking->profile;
     uint32_t module = profile->codes[frame.code].module;
