@@ -265,7 +265,9 @@ for kind, test in set(re.findall(r"\b(cli|unit|fuzz|web)/([\w/]*\w)\b(?!\.[ch]\b
 # ---- Keys ----------------------------------------------------------------------------------
 
 GOLDEN = f"{ROOT}/tests/golden/profile-v2-details.tmk"
-ask("record", "-q", "--trace", "--held", "-o", "keys.tmk", sys.executable, "-c", "import mmap; mmap.mmap(-1, 1 << 20)")
+ask("record", "-q", "--trace", "--held", "--page-content", "-o", "keys.tmk", sys.executable, "-c", "import mmap; mmap.mmap(-1, 1 << 20)")
+with open("keys.toml", "w") as file:
+    file.write('[program]\npeak = "1 KiB"\nlive = { growth = "5%" }\n')
 KEYED = {  # a page, and commands whose JSON it describes
     "doc/REPORT-JSON.md": (("report", "--json", "--tree", GOLDEN), ("report", "--json", "keys.tmk"),
                            ("report", "--json", "--by=library", GOLDEN),
@@ -274,6 +276,11 @@ KEYED = {  # a page, and commands whose JSON it describes
     "doc/DIFF-JSON.md": (("diff", "--json", GOLDEN, GOLDEN),),
     "doc/TRACE-JSON.md": (("at", "--json", "--paths", "--libraries", f"{ROOT}/tests/golden/trace-v2.zstd.tmt", "peak"),
                           ("events", "--json", "keys.tmt")),
+    "doc/BUDGET.md": (("check", "--json", "--budget", "keys.toml", "--baseline", "keys.tmk", "keys.tmk"),),
+    "doc/HELD.md": (("held", "--json", "keys.tmk"),),
+    "doc/LEAKS.md": (("leaks", "--json", "keys.tmk"),),
+    "doc/CONTENT.md": (("content", "--json", "keys.tmk"),),
+    "doc/JOB-JSON.md": (("job", "--format=json", "keys.tmk", GOLDEN),),
     "doc/PS-JSON.md": (("ps", "--format=json", str(os.getpid())), ("maps", "--format=json", "--all", str(os.getpid()))),
 }
 
