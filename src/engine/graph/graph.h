@@ -141,6 +141,8 @@ void graph_add_offsets(struct graph *graph, uint32_t block, const uint64_t *word
 void graph_borrow(struct graph *graph, uint32_t block, const uint8_t *marks, uint8_t mask);
 /* Makes weak references of the edges of a block's last words. `words`: copies of these words. */
 void graph_borrow_last(struct graph *graph, uint32_t block, const uint64_t *words, size_t count);
+/* The same for all edges but those of a block's first words. */
+void graph_borrow_after(struct graph *graph, uint32_t block, const uint64_t *words, size_t count);
 /* Adds a root that only graph_dominate() uses, with graph_keep_holders(): the run-time has a name
  * for the block. graph_reach() ignores it. `address`: of the word that holds the block. No other
  * root may be added after it. */

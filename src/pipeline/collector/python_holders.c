@@ -1,5 +1,5 @@
 /* Finds the variables of Python's modules and their classes (python_holders.h). Dicts of modules
- * are read as CPython 3.11 to 3.13 keep them: a table of indices, then entries in the order in
+ * are read as CPython 3.11 to 3.14 keep them: a table of indices, then entries in the order in
  * which they came. Dicts of another form are left out. Their objects have the holders that any
  * program's memory has. */
 #include "collector/python_holders.h"
@@ -280,20 +280,30 @@ static void python_holders_borrow_namespaces(const struct python_holders *holder
 }
 
 /* Pointers to items that were removed from a list stay in its spare room until they are
- * overwritten. They hold nothing. */
+ * overwritten. They hold nothing, nor do instructions and numbers that look like pointers. The
+ * shorter part of the block is read. */
+static void python_holders_borrow_tail(const struct python_holders *holders,
+                                       const struct python_tail *tail)
+{
+    const struct live_entry *block = &holders->blocks->blocks[tail->block];
+    size_t used = (size_t)(tail->used_bytes / WORD);
+    size_t rest = (size_t)((block->size_bytes - tail->used_bytes) / WORD);
+    bool is_rest = rest <= used;
+    size_t words = is_rest ? rest : used;
+    uint64_t *copy = rest ? calloc(words + 1, WORD) : NULL;
+    if (copy && python_holders_read(holders, block->address + (is_rest ? tail->used_bytes : 0),
+                                    copy, words))
+        (is_rest ? graph_borrow_last : graph_borrow_after)(&holders->held->graph, tail->block, copy,
+                                                           words);
+    free(copy);
+}
+
 static void python_holders_borrow_tails(const struct python_holders *holders)
 {
     const struct python_tail *tails;
     size_t count = python_objects_tails(holders->objects, &tails);
-    for (size_t i = 0; i < count; i++) {
-        const struct live_entry *block = &holders->blocks->blocks[tails[i].block];
-        size_t words = (size_t)((block->size_bytes - tails[i].used_bytes) / WORD);
-        uint64_t *copy = calloc(words + 1, WORD);
-        if (copy && words &&
-            python_holders_read(holders, block->address + tails[i].used_bytes, copy, words))
-            graph_borrow_last(&holders->held->graph, tails[i].block, copy, words);
-        free(copy);
-    }
+    for (size_t i = 0; i < count; i++)
+        python_holders_borrow_tail(holders, &tails[i]);
 }
 
 /* ---- All of it ------------------------------------------------------------------------------- */

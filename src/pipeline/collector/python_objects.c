@@ -15,6 +15,7 @@ enum {
     WORD = sizeof(uint64_t),
     MASK_BITS = 32,
     NAME_BYTES = 256,
+    NO_PLAIN = 1 << 16,
     UNKNOWN = 0,
     MOST_TYPES = 1 << 16
 };
@@ -29,14 +30,18 @@ enum { PRE_HEADER_WORDS = 2, GC_HEADER_WORDS = 2, MOST_HEADER_WORDS = 4 };
 
 #define FLAG_WEAK_REFERENCES (1u << 3) /* both in the pre-header */
 #define FLAG_ATTRIBUTES      (1u << 4)
+#define FLAG_MADE_AT_RUN     (1u << 9) /* not one of the interpreter's own */
 #define FLAG_GC              (1u << 14)
+#define FLAG_INTEGER         (1u << 24)
 #define FLAG_LIST            (1u << 25)
+#define FLAG_BYTES           (1u << 27)
 #define FLAG_TEXT            (1u << 28)
 #define FLAG_DICT            (1u << 29)
 #define FLAG_TYPE            (1u << 31)
 
-/* Immortal objects have as many references as fit into 32 bits. */
-#define MOST_REFERENCES UINT32_MAX
+/* Immortal objects have as many references as fit into 32 bits. From 3.14 on flags of the object
+ * lie above (static, immortal). */
+#define REFERENCE_BITS (UINT32_MAX | UINT64_C(7) << 48)
 /* A text without characters beyond ASCII is shorter than its type says. */
 enum { LEAST_TEXT_BYTES = 40 };
 
@@ -45,7 +50,7 @@ struct python_type {
     int64_t weak_list; /* where in an object its weak references are, in bytes; 0: nowhere */
     char *name;        /* NULL: it is no type */
     enum python_kind kind;
-    bool is_set, is_weak;
+    bool is_set, is_weak, is_file;
 };
 
 /* An address in a block that an object owns, and the name of its contents. */
@@ -54,11 +59,19 @@ struct python_part {
     uint32_t name;
 };
 
-enum { NAME_ITEMS = 1, NAME_KEYS, NAME_TABLE, NAME_ATTRIBUTES, NAME_TYPES };
-static const char *const part_names[NAME_TYPES] = {[NAME_ITEMS] = "items of lists",
-                                                   [NAME_KEYS] = "keys of dicts",
-                                                   [NAME_TABLE] = "tables of sets",
-                                                   [NAME_ATTRIBUTES] = "attributes of instances"};
+enum {
+    NAME_ITEMS = 1,
+    NAME_KEYS,
+    NAME_TABLE,
+    NAME_ATTRIBUTES,
+    NAME_BYTES_OF,
+    NAME_BUFFERS,
+    NAME_TYPES
+};
+static const char *const part_names[NAME_TYPES] = {
+    [NAME_ITEMS] = "items of lists",         [NAME_KEYS] = "keys of dicts",
+    [NAME_TABLE] = "tables of sets",         [NAME_ATTRIBUTES] = "attributes of instances",
+    [NAME_BYTES_OF] = "bytes of bytearrays", [NAME_BUFFERS] = "buffers of files"};
 
 struct python_objects {
     struct block_types_memory memory;
@@ -182,6 +195,7 @@ static struct python_type python_objects_follow(struct python_objects *objects, 
         return type;
     type.is_set = !strcmp(type.name, "set") || !strcmp(type.name, "frozenset");
     type.is_weak = python_objects_derives(objects, address, "weakref.");
+    type.is_file = !strncmp(type.name, "_io.Buffered", strlen("_io.Buffered"));
     type.kind = python_objects_kind_of(objects, &type);
     return type;
 }
@@ -226,7 +240,7 @@ static const struct python_type *python_objects_at(struct python_objects *object
                                                    uint64_t block_bytes)
 {
     if (count < at + HEAD_WORDS || !words[at + REFERENCES] ||
-        words[at + REFERENCES] > MOST_REFERENCES ||
+        (words[at + REFERENCES] & ~REFERENCE_BITS) ||
         !python_objects_is_memory(objects, words[at + TYPE]))
         return NULL;
     const struct python_type *type = python_objects_type(objects, words[at + TYPE]);
@@ -249,13 +263,35 @@ static void python_objects_keep(struct python_objects *objects, uint64_t address
     python_objects_keep_used(objects, address, name, 0);
 }
 
+static size_t python_objects_block_of(const struct live_list *list, uint64_t address)
+{
+    size_t first = 0;
+    SEARCH_FIRST(first, list->count, at, live_entry_end(&list->blocks[at]) <= address);
+    return first < list->count && list->blocks[first].address <= address ? first : list->count;
+}
+
+/* A file's buffer is the block to whose beginning one word points, and whose size is in another. */
+static void python_objects_keep_buffer(struct python_objects *objects, const uint64_t *words,
+                                       size_t count)
+{
+    const struct live_list *blocks = objects->blocks;
+    for (size_t i = HEAD_WORDS; i < count; i++) {
+        size_t block = python_objects_block_of(blocks, words[i]);
+        if (block == blocks->count || blocks->blocks[block].address != words[i])
+            continue;
+        for (size_t size = HEAD_WORDS; size < count; size++)
+            if (words[size] == blocks->blocks[block].size_bytes)
+                python_objects_keep(objects, words[i], NAME_BUFFERS);
+    }
+}
+
 /* The address of the attributes lies in front of the object: in the first word (3.11), or less 1 in
  * the second (3.12). Both are kept less 1, which lies inside the block of the attributes. */
 static void python_objects_keep_parts(struct python_objects *objects,
                                       const struct python_type *type, const uint64_t *words,
                                       size_t count, size_t at)
 {
-    enum { LIST_COUNT = 2, LIST_ITEMS, DICT_KEYS, SET_TABLE };
+    enum { LIST_COUNT = 2, LIST_ITEMS, DICT_KEYS, SET_TABLE, BYTES_START = 4 };
     if (type->flags & FLAG_LIST && count > at + LIST_ITEMS)
         python_objects_keep_used(objects, words[at + LIST_ITEMS], NAME_ITEMS,
                                  words[at + LIST_COUNT] * WORD);
@@ -263,12 +299,56 @@ static void python_objects_keep_parts(struct python_objects *objects,
         python_objects_keep(objects, words[at + DICT_KEYS], NAME_KEYS);
     if (type->is_set && count > at + SET_TABLE)
         python_objects_keep(objects, words[at + SET_TABLE], NAME_TABLE);
+    if (!strcmp(type->name, "bytearray") && count > at + BYTES_START)
+        python_objects_keep(objects, words[at + BYTES_START], NAME_BYTES_OF);
+    if (type->is_file)
+        python_objects_keep_buffer(objects, words + at, count - at);
     if (type->flags & FLAG_ATTRIBUTES && at == MOST_HEADER_WORDS) {
         if (words[0])
             python_objects_keep(objects, words[0] - 1, NAME_ATTRIBUTES);
         if (words[1] & 1)
             python_objects_keep(objects, words[1], NAME_ATTRIBUTES);
     }
+}
+
+/* Where an object's last pointer may be, in words: numbers, bytes and instructions follow, which
+ * may look like pointers. NO_PLAIN: up to its end. Only the interpreter's own types are known so
+ * well. */
+static size_t python_objects_plain_from(const struct python_type *type, const uint64_t *object,
+                                        size_t count)
+{
+    enum { IS_ASCII = 0x60, BEFORE_3_12 = 80 };
+    if (type->flags & FLAG_MADE_AT_RUN)
+        return NO_PLAIN;
+    if (type->flags & (FLAG_INTEGER | FLAG_BYTES) || !strcmp(type->name, "float"))
+        return HEAD_WORDS;
+    if (!strcmp(type->name, "code"))
+        return type->basic_bytes / WORD;
+    if (!(type->flags & FLAG_TEXT) || count <= TEXT_STATE || type->basic_bytes >= BEFORE_3_12)
+        return NO_PLAIN;
+    return (object[TEXT_STATE] & IS_ASCII) == IS_ASCII ? HEAD_WORDS : NO_PLAIN;
+}
+
+static void python_objects_keep_rest(struct python_objects *objects, size_t block,
+                                     uint64_t used_bytes)
+{
+    if (used_bytes < objects->blocks->blocks[block].size_bytes &&
+        array_make_room(&objects->tails, &objects->tail_room, objects->tail_count,
+                        sizeof *objects->tails))
+        objects->tails[objects->tail_count++] = (struct python_tail){(uint32_t)block, used_bytes};
+}
+
+/* `at`: words of headers. The words that were read are in the answer; a longer rest is kept. */
+static uint32_t python_objects_plain(struct python_objects *objects, const struct python_type *type,
+                                     size_t block, const uint64_t *words, size_t count, size_t at)
+{
+    size_t from = at + python_objects_plain_from(type, words + at, count - at);
+    size_t masked = count < MASK_BITS ? count : MASK_BITS;
+    if (from >= NO_PLAIN)
+        return 0;
+    if (objects->blocks->blocks[block].size_bytes >= (masked + 1) * WORD)
+        python_objects_keep_rest(objects, block, (from > masked ? from : masked) * WORD);
+    return from < MASK_BITS ? UINT32_MAX << from : 0;
 }
 
 /* `at`: words of headers. */
@@ -326,7 +406,9 @@ static struct python_borrowed python_objects_look(struct python_objects *objects
             continue;
         objects->names[block] = NAME_TYPES + (uint32_t)(type - objects->types);
         python_objects_keep_parts(objects, type, words, count, at);
-        return python_objects_borrowed(type, at);
+        struct python_borrowed borrowed = python_objects_borrowed(type, at);
+        borrowed.others |= python_objects_plain(objects, type, block, words, count, at);
+        return borrowed;
     }
     return python_objects_is_kept_for_reuse(objects, words, count)
                ? (struct python_borrowed){.others = UINT32_MAX}
@@ -344,24 +426,6 @@ struct python_borrowed python_objects_see(struct python_objects *objects, size_t
 
 /* ---- What objects keep ----------------------------------------------------------------------- */
 
-static size_t python_objects_block_of(const struct live_list *list, uint64_t address)
-{
-    size_t first = 0;
-    SEARCH_FIRST(first, list->count, at, live_entry_end(&list->blocks[at]) <= address);
-    return first < list->count && list->blocks[first].address <= address ? first : list->count;
-}
-
-/* A list has room for more items than it has; that room has old contents. */
-static void python_objects_keep_tail(struct python_objects *objects, const struct python_part *part,
-                                     size_t block)
-{
-    if (part->name == NAME_ITEMS && part->used_bytes < objects->blocks->blocks[block].size_bytes &&
-        array_make_room(&objects->tails, &objects->tail_room, objects->tail_count,
-                        sizeof *objects->tails))
-        objects->tails[objects->tail_count++] =
-            (struct python_tail){(uint32_t)block, part->used_bytes};
-}
-
 size_t python_objects_tails(const struct python_objects *objects, const struct python_tail **tails)
 {
     *tails = objects->tails;
@@ -377,7 +441,9 @@ void python_objects_settle(struct python_objects *objects)
         if (block < objects->blocks->count && !objects->names[block] &&
             (inside || objects->blocks->blocks[block].address == part->address)) {
             objects->names[block] = part->name;
-            python_objects_keep_tail(objects, part, block);
+            /* Room for more items than there are has old contents, and so have buffers. */
+            if (part->name == NAME_ITEMS || part->name >= NAME_BYTES_OF)
+                python_objects_keep_rest(objects, block, part->used_bytes);
         }
     }
     objects->part_count = 0;

@@ -1,4 +1,4 @@
-/* The types of live blocks that are objects of CPython, 3.11 to 3.13, read from outside:
+/* The types of live blocks that are objects of CPython, 3.11 to 3.14, read from outside:
  *
  *   block │ pre-header │ GC header │ references │ type │ …
  *                                                 └──▶ │ references │ metatype │ size │ name │ … flags │

@@ -596,6 +596,24 @@ static void the_last_words_of_a_block_hold_nothing_whatever_their_highest_bits(v
     graph_release(&graph);
 }
 
+/* Block 0 has four words; behind the first two there are instructions and numbers. */
+static void words_after_the_first_of_a_block_hold_nothing(void **state)
+{
+    (void)state;
+    struct process process;
+    struct graph graph;
+    known_process(&process, 5);
+    uint64_t words[] = {process.blocks[1].address, 7, process.blocks[3].address,
+                        process.blocks[4].address};
+    memcpy(process.words[0], words, sizeof words);
+    process_graph(&process, &graph);
+    graph_borrow_after(&graph, 0, words, 2);
+    graph_forget_borrowed(&graph);
+    assert_int_equal(graph.first[1] - graph.first[0], 1);
+    assert_int_equal(graph.edges.to[graph.first[0]], 1);
+    graph_release(&graph);
+}
+
 static void fontconfig_points_by_offsets(void **state)
 {
     (void)state;
@@ -680,6 +698,7 @@ int main(void)
         cmocka_unit_test(an_object_of_glib_is_held_by_its_instance),
         cmocka_unit_test(highest_bits_of_a_pointer_may_be_something_else),
         cmocka_unit_test(the_last_words_of_a_block_hold_nothing_whatever_their_highest_bits),
+        cmocka_unit_test(words_after_the_first_of_a_block_hold_nothing),
         cmocka_unit_test(fontconfig_points_by_offsets),
         cmocka_unit_test(no_character_set_has_more_leaves_than_there_are_characters),
         cmocka_unit_test(nothing_at_all),

@@ -163,6 +163,70 @@ static void words_that_are_not_there_are_not_borrowed(void **state)
     free(layout);
 }
 
+/* From 3.14 on the object's flags lie above its references. */
+static void objects_that_live_for_ever_have_their_type(void **state)
+{
+    (void)state;
+    struct layout *layout = make_layout();
+    uint64_t root = add_type(layout, "type", 0, 400, TYPE_OF_TYPES);
+    uint64_t number = add_type(layout, "int", root, 24, 0);
+    add_object(layout, 0, number, 32)[0] = 3u << 30 | (uint64_t)5 << 48;
+    add_object(layout, 0, number, 32)[0] = UINT32_MAX;
+    add_object(layout, 0, number, 32)[0] = 3u << 30 | (uint64_t)1 << 32;
+    struct python_objects *objects = see_all(layout);
+    assert_string_equal(python_objects_name(objects, 0), "int");
+    assert_string_equal(python_objects_name(objects, 1), "int");
+    assert_null(python_objects_name(objects, 2));
+    python_objects_free(objects);
+    free(layout);
+}
+
+/* Which words of a block of `bytes` hold nothing. */
+static uint32_t borrowed_of(struct layout *layout, uint64_t type, uint64_t bytes)
+{
+    uint64_t *block = add_object(layout, 0, type, bytes);
+    block[4] = 0x64; /* of a text: compact, ASCII, one byte a character */
+    struct python_objects *objects = python_objects_new(&layout->memory, &layout->list);
+    struct python_borrowed borrowed =
+        python_objects_see(objects, layout->list.count - 1, block, bytes / WORD);
+    python_objects_free(objects);
+    return borrowed.others;
+}
+
+static void numbers_and_instructions_are_no_pointers(void **state)
+{
+    (void)state;
+    enum { OWN = 1 << 9, INTEGER = 1 << 24, BYTES = 1 << 27 };
+    struct layout *layout = make_layout();
+    uint64_t root = add_type(layout, "type", 0, 400, TYPE_OF_TYPES);
+    assert_int_equal(borrowed_of(layout, add_type(layout, "code", root, 64, 0), 96), 0xf02);
+    assert_int_equal(borrowed_of(layout, add_type(layout, "int", root, 24, INTEGER), 32), 0xe);
+    assert_int_equal(borrowed_of(layout, add_type(layout, "bytes", root, 33, BYTES), 48), 0x3e);
+    assert_int_equal(borrowed_of(layout, add_type(layout, "str", root, 64, TEXT), 48), 0x3e);
+    assert_int_equal(borrowed_of(layout, add_type(layout, "float", root, 24, 0), 24), 0x6);
+    /* A class of the program's may have pointers behind. */
+    assert_int_equal(borrowed_of(layout, add_type(layout, "Mine", root, 24, INTEGER | OWN), 32), 2);
+    assert_int_equal(borrowed_of(layout, add_type(layout, "code", root, 64, OWN), 96), 2);
+    free(layout);
+}
+
+/* Words behind those that are looked at one by one. */
+static void a_long_rest_is_told(void **state)
+{
+    (void)state;
+    enum { WORDS_THERE = 2 * BLOCK_WORDS + 8, BYTES = 1 << 27 };
+    struct layout *layout = make_layout();
+    const struct python_tail *tails;
+    uint64_t root = add_type(layout, "type", 0, 400, TYPE_OF_TYPES);
+    add_object(layout, 0, add_type(layout, "bytes", root, 33, BYTES), WORDS_THERE * WORD);
+    struct python_objects *objects = see_all(layout);
+    assert_int_equal(python_objects_tails(objects, &tails), 1);
+    assert_int_equal(tails[0].block, 0);
+    assert_int_equal(tails[0].used_bytes, 32 * WORD);
+    python_objects_free(objects);
+    free(layout);
+}
+
 static void parts_are_named_by_who_keeps_them(void **state)
 {
     (void)state;
@@ -186,6 +250,36 @@ static void parts_are_named_by_who_keeps_them(void **state)
     assert_string_equal(python_objects_name(objects, 5), "keys of dicts");
     assert_string_equal(python_objects_name(objects, 6), "tables of sets");
     assert_string_equal(python_objects_name(objects, 7), "attributes of instances");
+    python_objects_free(objects);
+    free(layout);
+}
+
+/* Their contents are no pointers; a block of another size is not the file's buffer. */
+static void buffers_of_files_and_bytearrays_hold_nothing(void **state)
+{
+    (void)state;
+    enum { BUFFER = 7, BUFFER_SIZE = 12 };
+    struct layout *layout = make_layout();
+    const struct python_tail *tails;
+    uint64_t root = add_type(layout, "type", 0, 400, TYPE_OF_TYPES);
+    uint64_t reader = add_type(layout, "_io.BufferedReader", root, 104, 0);
+    uint64_t *files[] = {add_object(layout, 0, reader, 104), add_object(layout, 0, reader, 104)};
+    uint64_t *array = add_object(layout, 0, add_type(layout, "bytearray", root, 56, 0), 56);
+    uint64_t *parts[3];
+    for (size_t i = 0; i < 3; i++)
+        parts[i] = add_object(layout, 0, 0, 64);
+    for (size_t i = 0; i < 2; i++) {
+        files[i][BUFFER] = address_of(layout, parts[i]);
+        files[i][BUFFER_SIZE] = i ? 128 : 64;
+    }
+    array[4] = array[5] = address_of(layout, parts[2]);
+    struct python_objects *objects = see_all(layout);
+    assert_string_equal(python_objects_name(objects, 3), "buffers of files");
+    assert_null(python_objects_name(objects, 4));
+    assert_string_equal(python_objects_name(objects, 5), "bytes of bytearrays");
+    assert_int_equal(python_objects_tails(objects, &tails), 2);
+    assert_int_equal(tails[0].block + tails[1].block, 3 + 5);
+    assert_int_equal(tails[0].used_bytes + tails[1].used_bytes, 0);
     python_objects_free(objects);
     free(layout);
 }
@@ -409,7 +503,11 @@ int main(void)
         cmocka_unit_test(objects_with_each_header_have_their_type),
         cmocka_unit_test(what_is_no_object_has_no_type),
         cmocka_unit_test(words_that_are_not_there_are_not_borrowed),
+        cmocka_unit_test(objects_that_live_for_ever_have_their_type),
+        cmocka_unit_test(numbers_and_instructions_are_no_pointers),
+        cmocka_unit_test(a_long_rest_is_told),
         cmocka_unit_test(parts_are_named_by_who_keeps_them),
+        cmocka_unit_test(buffers_of_files_and_bytearrays_hold_nothing),
         cmocka_unit_test(without_an_interpreter_nothing_is_asked),
         cmocka_unit_test(damaged_memory_harms_nobody),
         cmocka_unit_test(variables_of_modules_hold_what_they_lead_to),
