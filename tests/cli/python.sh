@@ -4,14 +4,14 @@
 
 script=$HERE/python_lines.py
 supported() {
-    "$1" -c 'import sys, sysconfig; sys.exit(not ((3, 11) <= sys.version_info < (3, 14) and not sysconfig.get_config_var("Py_GIL_DISABLED")))' 2>/dev/null
+    "$1" -c 'import sys, sysconfig; sys.exit(not ((3, 11) <= sys.version_info < (3, 15) and not sysconfig.get_config_var("Py_GIL_DISABLED")))' 2>/dev/null
 }
 pythons=
 for python in ${TIDEMARK_PYTHONS:-python3}; do
     # A shim would be recorded too: the program that it starts is what is meant.
     python=$("$python" -c 'import sys; print(sys.executable)' 2>/dev/null) && supported "$python" && pythons="$pythons $python"
 done
-[ -n "$pythons" ] && [ "$(uname -m)" = x86_64 ] || skip "no Python 3.11 to 3.13 on x86-64"
+[ -n "$pythons" ] && [ "$(uname -m)" = x86_64 ] || skip "no Python 3.11 to 3.14 on x86-64"
 
 # Lines whose innermost frame is that line: live blocks and bytes.
 lines() { # PROFILE
@@ -50,7 +50,7 @@ check_types() { # PYTHON
     jq -c '.alive_by_type | [.bytes > 5 * .unknown_bytes, ([.types[] | select(.name == "Plain") | .most_by.function]),
         ([.types[].name] | index("keys of dicts") != null and index("items of lists") != null and index("tables of sets") != null)]' types.json
     # One line makes objects of several types: no type is said of all that it ever allocated.
-    jq '[.types[] | select(.sources | tostring | test("call") | not)] | length' types.json
+    jq '[.types[] | select(.sources | tostring | test("call|frames") | not)] | length' types.json
     tidemark report --by=type types.tmk | grep -c '^Alive '
     # Who keeps it: a list and a dict of the script, not the collector's list of all objects.
     PYTHONHASHSEED=0 try tidemark record -q --held -o held.tmk "$1" -c 'kept = [("a" * 100, str(i) * 50) for i in range(20000)]

@@ -59,6 +59,7 @@ struct script_thread {
     struct cached_call calls[CACHE_PATHS];
     struct script_frame frames[FRAMES_MOST];
     uintptr_t native[FRAMES_MOST], mixed[FRAMES_MOST + 1];
+    struct python_keys python;
 };
 
 struct function_place {
@@ -376,14 +377,15 @@ static uint32_t script_paths_capture_python(struct unwind_memory *memory,
 {
     uint32_t native = unwind_capture(memory, start);
     struct thread *thread = thread_current;
-    uint64_t key = memory && thread ? python_stack_key() : 0;
+    struct script_thread *script;
 
-    if (!key)
+    if (!memory || !thread)
         return native;
-    struct script_thread *script = thread->script;
-    if (unlikely(!script) && !(script = script_paths_thread_new(thread)))
+    script = thread->script;
+    if (unlikely(!script) && (!python_has_frames() || !(script = script_paths_thread_new(thread))))
         return native;
-    return script_paths_of(script, native, key);
+    uint64_t key = python_stack_key(&script->python);
+    return key ? script_paths_of(script, native, key) : native;
 }
 
 /* Code that an interpreter compiles may end the walk, or make it go wrong. A frame of the

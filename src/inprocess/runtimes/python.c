@@ -18,26 +18,33 @@ struct python_layout {
     uint16_t text_length, text_state, text_ascii, text_wide; /* where characters begin */
 };
 
-enum { FRAME_OF_NATIVE = 3 };
+/* Bits of a frame's reference to its code, from 3.14 on. */
+#define REFERENCE_TAG ((uintptr_t)3)
+enum { FRAME_OF_NATIVE = 3 }; /* and above */
 
 static const struct python_layout layouts[] = {
     {0x030b, 56, true, 8, 32, 48, 56, 69, 68, 112, 128, 72, 184, 16, 32, 48, 72},
     {0x030c, 56, true, 0, 0, 8, 56, 70, 0, 112, 128, 68, 192, 16, 32, 40, 56},
     {0x030d, 72, false, 0, 0, 8, 56, 70, 0, 112, 128, 68, 200, 16, 32, 40, 56},
+    {0x030e, 72, false, 0, 0, 8, 56, 74, 0, 112, 128, 68, 208, 16, 32, 40, 56},
 };
 
 /* PyASCIIObject.state */
 enum { TEXT_KIND_SHIFT = 2, TEXT_KIND = 7, TEXT_COMPACT = 0x20, TEXT_ASCII = 0x40 };
 
-/* The beginning of _PyRuntime from 3.13 on, words of 8 bytes (_Py_DebugOffsets of 3.13). */
+/* The beginning of _PyRuntime from 3.13 on, words of 8 bytes (_Py_DebugOffsets): "xdebugpy", the
+ * version, whether there is no lock, and at places that each version has of its own: */
 static const char cookie[8] = "xdebugpy";
-enum {
-    WORD_FREE_THREADED = 2,
-    WORD_THREAD_FRAME = 23,
-    WORD_FRAME = 28, /* size, previous, executable, instr_ptr, localsplus, owner */
-    WORD_CODE =
-        34, /* size, filename, name, qualname, linetable, firstlineno, …, co_code_adaptive */
-    WORD_COUNT = 44,
+enum { WORD_VERSION = 1, WORD_FREE_THREADED = 2, OFFSET_LIMIT = 1024 };
+
+static const struct python_places {
+    uint32_t version;
+    uint8_t thread_frame;
+    uint8_t frame; /* size, previous, executable, instr_ptr, localsplus, owner */
+    uint8_t code; /* size, filename, name, qualname, linetable, firstlineno, …, co_code_adaptive */
+} places[] = {
+    {0x030d, 23, 28, 34},
+    {0x030e, 26, 31, 39},
 };
 
 static struct {
@@ -54,24 +61,38 @@ static struct {
 
 /* ---- Finding it ---- */
 
-/* False: what the interpreter says of itself is not as 3.13 said it, or it has no lock (its frames
- * and its allocator are others then). */
+static const struct python_places *python_places_of(uint32_t version)
+{
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++)
+        if (places[i].version == version)
+            return &places[i];
+    return NULL;
+}
+
+/* False: what the interpreter says of itself is not as its version says it, or it has no lock (its
+ * frames and its allocator are others then). */
 static bool python_read_offsets(const uint64_t *words)
 {
     struct python_layout *own = &python.own;
+    const struct python_places *at = python_places_of(python.layout->version);
 
-    if (!words || memcmp(words, cookie, sizeof cookie) != 0 || words[WORD_FREE_THREADED])
+    if (!words || !at || memcmp(words, cookie, sizeof cookie) != 0 ||
+        words[WORD_VERSION] >> 16 != at->version || words[WORD_FREE_THREADED])
         return false;
+    const uint64_t *frame = words + at->frame, *code = words + at->code;
+    for (unsigned i = 0; i <= 9; i++)
+        if (code[i] > OFFSET_LIMIT || (i <= 5 && frame[i] > OFFSET_LIMIT))
+            return false;
     *own = *python.layout;
-    own->thread_frames = (uint16_t)words[WORD_THREAD_FRAME];
-    own->frame_previous = (uint16_t)words[WORD_FRAME + 1];
-    own->frame_code = (uint16_t)words[WORD_FRAME + 2];
-    own->frame_instruction = (uint16_t)words[WORD_FRAME + 3];
-    own->frame_owner = (uint16_t)words[WORD_FRAME + 5];
-    own->code_file = (uint16_t)words[WORD_CODE + 1];
-    own->code_name = (uint16_t)words[WORD_CODE + 3];
-    own->code_first_line = (uint16_t)words[WORD_CODE + 5];
-    own->code_instructions = (uint16_t)words[WORD_CODE + 9];
+    own->thread_frames = (uint16_t)words[at->thread_frame];
+    own->frame_previous = (uint16_t)frame[1];
+    own->frame_code = (uint16_t)frame[2];
+    own->frame_instruction = (uint16_t)frame[3];
+    own->frame_owner = (uint16_t)frame[5];
+    own->code_file = (uint16_t)code[1];
+    own->code_name = (uint16_t)code[3];
+    own->code_first_line = (uint16_t)code[5];
+    own->code_instructions = (uint16_t)code[9];
     python.layout = own;
     return true;
 }
@@ -154,18 +175,21 @@ static inline uintptr_t python_innermost(const struct python_layout *layout)
 static inline bool python_is_native(const struct python_layout *layout, uintptr_t frame)
 {
     return !layout->frame_is_entry &&
-           *(const char *)(frame + layout->frame_owner) == FRAME_OF_NATIVE;
+           *(const char *)(frame + layout->frame_owner) >= FRAME_OF_NATIVE;
 }
 
-uint64_t python_stack_key(void)
+bool python_has_frames(void)
+{
+    return python_innermost(python.layout) != 0;
+}
+
+uint64_t python_stack_key(struct python_keys *keys)
 {
     const struct python_layout *layout = python.layout;
-    uint64_t key = 0;
 
-    for (uintptr_t frame = python_innermost(layout); frame;
-         frame = python_word(frame, layout->frame_previous))
-        key = (key ^ python_word(frame, layout->frame_instruction)) * 0x9E3779B97F4A7C15ull + 1;
-    return key;
+    return python_keys_of(
+        keys, python_innermost(layout),
+        (struct python_frame_words){layout->frame_previous, layout->frame_instruction});
 }
 
 static uint32_t python_stack(struct script_frame *frames, uint32_t max)
@@ -181,7 +205,7 @@ static uint32_t python_stack(struct script_frame *frames, uint32_t max)
             continue;
         }
         frames[count++] = (struct script_frame){
-            .code = python_word(frame, layout->frame_code),
+            .code = python_word(frame, layout->frame_code) & ~REFERENCE_TAG,
             .instruction = python_word(frame, layout->frame_instruction),
             .ends = layout->frame_is_entry && *(const char *)(frame + layout->frame_is_entry)};
     }

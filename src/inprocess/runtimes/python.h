@@ -1,4 +1,4 @@
-/* Reads the frames of a CPython interpreter in this process, 3.11 to 3.13: what runs, at which
+/* Reads the frames of a CPython interpreter in this process, 3.11 to 3.14: what runs, at which
  * line. Where fields lie is said by a table, and by the interpreter itself from 3.13 on. Nothing of
  * Python is called but three functions that only read.
  *
@@ -18,6 +18,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "runtimes/python_keys.h"
 #include "runtimes/runtime.h"
 
 /* Is this module an interpreter that can be read? The first one counts; true: it is that, and
@@ -30,9 +31,10 @@ bool python_is_unread(const struct dl_phdr_info *info);
 struct code_span python_eval(void);
 struct code_span python_module(void);
 
+bool python_has_frames(void); /* the calling thread */
 /* A hash of the calling thread's frames; 0: it has none. As long as no code object is freed, two
  * stacks of one hash are the same. */
-uint64_t python_stack_key(void);
+uint64_t python_stack_key(struct python_keys *keys);
 
 extern const struct runtime python_runtime;
 

@@ -32,7 +32,7 @@ bool __wrap_stack_word_readable(uintptr_t address)
 }
 
 /* A damaged count leads 223 GB on at most. */
-static bool memory_make(size_t bytes)
+static inline bool memory_make(size_t bytes)
 {
     enum { NOTHING_BITS = 39 };
     char *nothing = mmap(NULL, 1ull << NOTHING_BITS, PROT_NONE,
@@ -43,22 +43,22 @@ static bool memory_make(size_t bytes)
     return nothing != MAP_FAILED && mprotect(memory, bytes, PROT_READ | PROT_WRITE) == 0;
 }
 
-static uintptr_t place(size_t offset)
+static inline uintptr_t place(size_t offset)
 {
     return (uintptr_t)memory + offset;
 }
 
-static void put(size_t offset, uintptr_t value)
+static inline void put(size_t offset, uintptr_t value)
 {
     memcpy(memory + offset, &value, sizeof value);
 }
 
-static void put_number(size_t offset, uint32_t value)
+static inline void put_number(size_t offset, uint32_t value)
 {
     memcpy(memory + offset, &value, sizeof value);
 }
 
-static uint64_t draw(void)
+static inline uint64_t draw(void)
 {
     static uint64_t seed = 1;
 
@@ -67,7 +67,7 @@ static uint64_t draw(void)
     return seed ^= seed << 17;
 }
 
-static uintptr_t damage(void)
+static inline uintptr_t damage(void)
 {
     switch (draw() % 8) {
     case 0:

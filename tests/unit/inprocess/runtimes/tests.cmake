@@ -1,8 +1,9 @@
 # Readers of interpreters' frames, against an interpreter that is only memory.
+# Further arguments: other files of the room.
 function(runtimes_test name)
     set(inprocess ${CMAKE_SOURCE_DIR}/src/inprocess)
     add_executable(test_runtimes_${name} ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/test_${name}.c
-        ${inprocess}/runtimes/${name}.c ${inprocess}/runtimes/script_memory.c
+        ${inprocess}/runtimes/${name}.c ${inprocess}/runtimes/script_memory.c ${ARGN}
         ${inprocess}/unwind/stack_bounds.c ${inprocess}/unwind/permitted_calls.c)
     foreach(room runtimes unwind wire base interpose)
         target_include_directories(test_runtimes_${name} PRIVATE ${TIDEMARK_ROOMS_DIR}/${room})
@@ -27,6 +28,13 @@ if(CMAKE_SYSTEM_PROCESSOR STREQUAL x86_64)
         string(REPLACE . "" number ${version})
         add_test(NAME unit/runtimes/ruby-${version} COMMAND test_runtimes_ruby ${number})
     endforeach()
+    runtimes_test(python ${CMAKE_SOURCE_DIR}/src/inprocess/runtimes/python_keys.c)
+    foreach(version 3.11 3.12 3.13 3.14)
+        string(REPLACE . "" number ${version})
+        add_test(NAME unit/runtimes/python-${version} COMMAND test_runtimes_python ${number})
+    endforeach()
+    runtimes_test(python_keys)
+    add_test(NAME unit/runtimes/python_keys COMMAND test_runtimes_python_keys)
     runtimes_test(lua)
     foreach(version 5.1 5.2 5.3 5.4)
         string(REPLACE . "" number ${version})
