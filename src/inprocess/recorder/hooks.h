@@ -109,17 +109,28 @@ hooks_record_spent(struct thread *thread, uintptr_t frame, uint64_t spent)
         thread_record_short(thread, frame, WIRE_SPENT, (uintptr_t)(spent & WIRE_ADDRESS_MASK));
 }
 
+/* To be called for a new block after its record. */
+static inline __attribute__((always_inline)) void hooks_note_large(struct thread *thread,
+                                                                   const void *block, size_t usable)
+{
+    if (unlikely(last_writes_are_asked && usable >= HOOKS_PAGE))
+        last_writes_born((uintptr_t)block,
+                         atomic_load_explicit(&thread->ring->last_ticks, memory_order_relaxed));
+}
+
 /* Records the result of an allocation, with the path that was captured before the call; NULL is a
- * failure. */
-static inline __attribute__((always_inline)) void
+ * failure. Returns the block's usable size. */
+static inline __attribute__((always_inline)) size_t
 hooks_record_returned(bool header, struct thread *thread, uintptr_t frame, uint32_t node,
                       unsigned kind, void *block, size_t size, unsigned align_log2)
 {
-    if (likely(block))
-        thread_record_long_at(thread, frame, node, kind, (uintptr_t)block, size,
-                              hooks_slack_by(header, thread, frame, block, size), align_log2);
-    else
+    if (unlikely(!block)) {
         thread_record_long_at(thread, frame, node, kind | WIRE_FAILED, 0, size, 0, align_log2);
+        return 0;
+    }
+    size_t slack = hooks_slack_by(header, thread, frame, block, size);
+    thread_record_long_at(thread, frame, node, kind, (uintptr_t)block, size, slack, align_log2);
+    return size + slack;
 }
 
 /* The same if thread_plain. */
@@ -136,9 +147,9 @@ hooks_record_allocation(struct thread *thread, uintptr_t frame, uint32_t node, u
                         void *block, size_t size, unsigned align_log2)
 {
     uint64_t spent = thread->spent; /* before hooks_slack_by() makes a call of its own */
-    if (unlikely(last_writes_are_asked && size >= HOOKS_PAGE))
-        last_writes_born((uintptr_t)block);
-    hooks_record_returned(usable_by_header, thread, frame, node, kind, block, size, align_log2);
+    size_t usable =
+        hooks_record_returned(usable_by_header, thread, frame, node, kind, block, size, align_log2);
+    hooks_note_large(thread, block, usable);
     if (unlikely(pools_are_followed))
         pools_memory_begins(thread, (uintptr_t)block, size);
     hooks_record_spent(thread, frame, spent);
@@ -175,7 +186,7 @@ hooks_record_free(struct thread *thread, uintptr_t frame, const struct unwind_st
     uint64_t told = 0;
     if (unlikely(pools_are_followed))
         pools_memory_ends(thread, frame, start, (uintptr_t)block);
-    if (unlikely(last_writes_are_asked))
+    if (unlikely(last_writes_are_asked && last_writes_may_know((uintptr_t)block)))
         told = hooks_ask_last_writes(thread, frame, block);
     if (unlikely(told && !hooks_free_stacks))
         thread_record_long_at(thread, frame, 0, WIRE_FREE_AT | newest, (uintptr_t)block, told, 0,

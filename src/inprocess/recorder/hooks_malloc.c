@@ -96,14 +96,14 @@ hooks_malloc_reallocate(struct thread *thread, uintptr_t frame, const struct unw
     thread_record_short(thread, frame, WIRE_REALLOC_BEGIN, (uintptr_t)old);
     void *block = CALL_REAL(thread, frame, real.realloc(old, size));
     uint64_t spent = thread->spent;
-    if (unlikely(last_writes_are_asked && size >= HOOKS_PAGE))
-        last_writes_born((uintptr_t)block);
+    size_t slack = likely(block) ? hooks_slack_of(thread, frame, block, size) : 0;
     if (likely(block))
-        thread_record_long_at(thread, frame, node, WIRE_REALLOC_END, (uintptr_t)block, size,
-                              hooks_slack_of(thread, frame, block, size), 0);
+        thread_record_long_at(thread, frame, node, WIRE_REALLOC_END, (uintptr_t)block, size, slack,
+                              0);
     else
         thread_record_long_at(thread, frame, node, WIRE_REALLOC_END | (size ? WIRE_FAILED : 0), 0,
                               size, 0, 0);
+    hooks_note_large(thread, block, block ? size + slack : 0);
     if (unlikely(pools_are_followed))
         pools_memory_begins(thread, (uintptr_t)block, size);
     hooks_record_spent(thread, frame, spent);

@@ -27,6 +27,8 @@ enum { BIRTHS_LOG2 = 12, TIME_SHIFT = 16, ALIGN_LOG2 = 4 };
 static LARGE_STATIC uint64_t last_writes_births[1 << BIRTHS_LOG2];
 static uint64_t last_writes_interval;
 
+LARGE_STATIC unsigned char last_writes_large[LAST_WRITES_PARTS];
+
 void last_writes_begin(uint64_t interval_ticks)
 {
     last_writes_interval = interval_ticks >> TIME_SHIFT;
@@ -38,22 +40,19 @@ static uint64_t *last_writes_place(uintptr_t block)
     return &last_writes_births[hash_u64(block) >> (64 - BIRTHS_LOG2)];
 }
 
-static uint32_t last_writes_time(void)
+void last_writes_born(uintptr_t block, uint64_t ticks)
 {
-    return (uint32_t)(ticks_unfenced() >> TIME_SHIFT);
-}
-
-void last_writes_born(uintptr_t block)
-{
+    __atomic_store_n(&last_writes_large[last_writes_part(block)], 1, __ATOMIC_RELAXED);
     __atomic_store_n(last_writes_place(block),
-                     (uint64_t)(block >> ALIGN_LOG2) << 32 | last_writes_time(), __ATOMIC_RELAXED);
+                     (uint64_t)(block >> ALIGN_LOG2) << 32 | (uint32_t)(ticks >> TIME_SHIFT),
+                     __ATOMIC_RELAXED);
 }
 
 static bool last_writes_is_young(uintptr_t block)
 {
     uint64_t birth = __atomic_load_n(last_writes_place(block), __ATOMIC_RELAXED);
     return birth >> 32 == (uint32_t)(block >> ALIGN_LOG2) &&
-           (uint32_t)(last_writes_time() - (uint32_t)birth) < last_writes_interval;
+           (uint32_t)((ticks_unfenced() >> TIME_SHIFT) - birth) < last_writes_interval;
 }
 
 /* ---- Asking ---------------------------------------------------------------------------------- */

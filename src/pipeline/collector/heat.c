@@ -18,9 +18,10 @@
 #include "base/search.h"
 #include "procfs/proc_file.h"
 #include "procfs/process.h"
+#include "procfs/writable_maps.h"
 #include "wire/write_watch.h"
 
-enum { CHUNK_LOG2 = 21, CHUNK_PAGES = 512, REGIONS = 4096 };
+enum { CHUNK_LOG2 = 21, CHUNK_PAGES = 512, REGIONS = 4096, LARGE = 1 << 20 };
 enum { SECOND_MS = 1000, TEN_SECONDS_MS = 10 * SECOND_MS };
 
 /* Milliseconds since the beginning, + 1; 0: not found written yet. */
@@ -42,7 +43,7 @@ struct heat_step {
     uint32_t from_ms, until_ms; /* until: the stamps of its pages */
 };
 
-/* Mappings that are registered, rising. */
+/* Rising: mappings that are registered, or runs of pages. */
 struct ranges {
     struct write_watch_region *items;
     size_t count, room;
@@ -62,7 +63,13 @@ struct heat {
     size_t chunk_count, chunk_room, last_chunk; /* last: found by the last search */
     struct write_watch_region *regions;
     struct ranges watched, seen; /* of the last pass over the mappings, and of this one */
-    struct scan *scans;          /* rising */
+    uint32_t asked_ms; /* no later than the next request; the clock is read where pages were found,
+                          and after requests that take time */
+    bool peeks;        /* this pass protects nothing, and fills `fresh` */
+    struct ranges fresh; /* of the last peek: pages written since the last scan */
+    size_t fresh_at;     /* where the last search in it ended */
+    uint32_t look_ms;    /* when heat_lock() was called */
+    struct scan *scans;  /* rising */
     size_t scan_count, scan_room;
     struct heat_step *steps; /* those that found pages and ended in a later millisecond than they
                            began; rising */
@@ -145,13 +152,30 @@ static void heat_stamp(struct heat *heat, uint64_t start, uint64_t end, uint32_t
     }
 }
 
+/* Whether the peek has found the page written. Pages are asked for in order. */
+static bool heat_is_fresh(struct heat *heat, uint64_t address)
+{
+    const struct ranges *fresh = &heat->fresh;
+    size_t at = heat->fresh_at;
+    if (at && fresh->items[at - 1].end > address)
+        at = 0;
+    while (at < fresh->count && fresh->items[at].end <= address)
+        at++;
+    heat->fresh_at = at;
+    return at < fresh->count && fresh->items[at].start <= address;
+}
+
 unsigned heat_of(struct heat *heat, uint64_t address)
 {
     const struct heat_chunk *chunk = heat_find_chunk(heat, address >> CHUNK_LOG2);
     size_t at = heat_place(heat, address);
-    if (heat->blind || !chunk || !chunk->last[0][at])
+    if (heat->blind)
         return 0;
-    uint32_t age_ms = heat_now_ms(heat) - chunk->last[0][at];
+    if (heat_is_fresh(heat, address))
+        return HEAT_KNOWN;
+    if (!chunk || !chunk->last[0][at])
+        return 0;
+    uint32_t age_ms = heat->look_ms > chunk->last[0][at] ? heat->look_ms - chunk->last[0][at] : 0;
     bool is_cold = age_ms >= SECOND_MS;
     return HEAT_KNOWN | (is_cold ? HEAT_COLD_1S : 0) |
            (age_ms >= TEN_SECONDS_MS ? HEAT_COLD_10S : 0) |
@@ -177,31 +201,58 @@ static void heat_note_step(struct heat *heat, uint32_t from_ms, uint32_t until_m
         heat->steps[heat->step_count++] = (struct heat_step){from_ms, until_ms};
 }
 
+/* False: no memory. */
+static bool heat_keep_range(struct ranges *ranges, const struct write_watch_region *range)
+{
+    if (!array_make_room(&ranges->items, &ranges->room, ranges->count, sizeof *ranges->items))
+        return false;
+    ranges->items[ranges->count++] = *range;
+    return true;
+}
+
+static void heat_found(struct heat *heat, const struct write_watch_region *written)
+{
+    if (!heat->peeks)
+        heat_stamp(heat, written->start, written->end, heat->asked_ms);
+    else if (!heat_keep_range(&heat->fresh, written))
+        heat->blind = true;
+}
+
+/* How many runs of pages there can be. For each request the kernel makes room for that many, up to
+ * 512 (12 KiB). */
+static uint64_t heat_regions_of(const struct heat *heat, uint64_t start, uint64_t end)
+{
+    uint64_t most = (end - start) / heat->page_bytes / 2 + 1;
+    return most < REGIONS ? most : REGIONS;
+}
+
 /* False: the range is not registered, because it was just mapped anew. */
 static bool heat_scan_range(struct heat *heat, uint64_t start, uint64_t end)
 {
+    uint64_t protects = heat->peeks ? 0 : WRITE_WATCH_PROTECT_MATCHING;
     struct write_watch_scan scan = {.size_bytes = sizeof scan,
-                                    .flags = WRITE_WATCH_PROTECT_MATCHING | WRITE_WATCH_CHECK_ASYNC,
+                                    .flags = protects | WRITE_WATCH_CHECK_ASYNC,
                                     .start = start,
                                     .end = end,
                                     .regions = (uintptr_t)heat->regions,
-                                    .region_count = REGIONS,
+                                    .region_count = heat_regions_of(heat, start, end),
                                     .category_mask = WRITE_WATCH_WRITTEN | WRITE_WATCH_PRESENT,
                                     .return_mask = WRITE_WATCH_WRITTEN};
     while (scan.start < end) {
-        uint32_t from_ms = heat_now_ms(heat);
+        uint32_t from_ms = heat->asked_ms;
         int found = ioctl(heat->pagemap, WRITE_WATCH_SCAN, &scan);
-        uint32_t now_ms = heat_now_ms(heat);
+        if (found > 0 || end - start >= LARGE)
+            heat->asked_ms = heat_now_ms(heat);
         if (found < 0 && errno == EPERM)
             return false;
         if (found < 0 && errno != ESRCH) /* ESRCH: the process is gone */
             heat->blind = true;
         if (found < 0 || scan.walk_end <= scan.start)
             return true;
-        if (found > 0)
-            heat_note_step(heat, from_ms, now_ms);
+        if (found > 0 && !heat->peeks)
+            heat_note_step(heat, from_ms, heat->asked_ms);
         for (int i = 0; i < found; i++)
-            heat_stamp(heat, heat->regions[i].start, heat->regions[i].end, now_ms);
+            heat_found(heat, &heat->regions[i]);
         scan.start = scan.walk_end;
     }
     return true;
@@ -222,43 +273,27 @@ static bool heat_was_watched(const struct heat *heat, const struct write_watch_r
 /* Registers the range if it is new, and scans it. False: it is not ours to watch. */
 static bool heat_watch(struct heat *heat, const struct write_watch_region *range, size_t *passed)
 {
-    struct ranges *seen = &heat->seen;
     if (!heat_was_watched(heat, range, passed) && !heat_register(heat, range->start, range->end))
         return false;
     if (!heat_scan_range(heat, range->start, range->end) &&
         !(heat_register(heat, range->start, range->end) &&
           heat_scan_range(heat, range->start, range->end)))
         return false;
-    if (array_make_room(&seen->items, &seen->room, seen->count, sizeof *seen->items))
-        seen->items[seen->count++] = *range;
+    heat_keep_range(&heat->seen, range);
     return true;
-}
-
-/* Takes a line of maps, "start-end rwxp …". False: it is not private, or cannot be written. */
-static bool heat_may_watch(const char *line, struct write_watch_region *range)
-{
-    char *at;
-    range->start = strtoull(line, &at, 16);
-    if (*at != '-')
-        return false;
-    range->end = strtoull(at + 1, &at, 16);
-    return *at == ' ' && strnlen(at, 5) == 5 && at[2] == 'w' && at[4] == 'p';
 }
 
 /* False: the process has ended, or has executed another program, before all was scanned. Such a
  * process shows by a range that cannot be registered any more. */
-static bool heat_scan_mappings(struct heat *heat, int fd)
+static bool heat_scan_mappings(struct heat *heat, struct writable_maps *maps)
 {
-    struct proc_lines lines = {0};
     struct write_watch_region range = {0};
     size_t passed = 0;
-    char *line;
     heat->seen.count = 0;
-    proc_lines_start(&lines, fd);
-    while ((line = proc_lines_next(&lines)))
-        if (heat_may_watch(line, &range))
-            heat_watch(heat, &range, &passed);
-    proc_lines_release(&lines);
+    while (writable_maps_next(maps, &range.start, &range.end))
+        heat_watch(heat, &range, &passed);
+    if (maps->error && maps->error != -ESRCH)
+        heat->blind = true;
     struct ranges last = heat->watched;
     heat->watched = heat->seen;
     heat->seen = last;
@@ -276,19 +311,29 @@ static void heat_note_scan(struct heat *heat, uint32_t begin_ms)
         heat->scans[heat->scan_count++] = (struct scan){begin_ms, heat_now_ms(heat) + 1};
 }
 
+/* Goes over all mappings, with the lock. False: the process was not there to the end. */
+static bool heat_pass(struct heat *heat, bool peeks)
+{
+    struct writable_maps maps;
+    int error = writable_maps_open(&maps, heat->pid);
+    heat->peeks = peeks;
+    heat->asked_ms = heat_now_ms(heat);
+    heat->fresh.count = heat->fresh_at = 0;
+    heat->gone = error == -ESRCH;
+    heat->blind = error && !heat->gone; /* descriptors or memory are short */
+    bool watched = !error && heat_scan_mappings(heat, &maps);
+    if (!error)
+        writable_maps_close(&maps);
+    return watched;
+}
+
 /* With the lock. */
 static void heat_scan(struct heat *heat)
 {
     if (heat->before_scan)
         heat->before_scan(heat->context);
     uint32_t begin_ms = heat_now_ms(heat);
-    int fd = proc_open(heat->pid, "maps");
-    heat->gone = fd == -ESRCH;
-    heat->blind = fd < 0 && !heat->gone; /* descriptors or memory are short */
-    bool watched = fd >= 0 && heat_scan_mappings(heat, fd);
-    if (fd >= 0)
-        close(fd);
-    if (watched && !heat->blind)
+    if (heat_pass(heat, false) && !heat->blind)
         heat_note_scan(heat, begin_ms);
 }
 
@@ -308,11 +353,14 @@ static void *heat_thread(void *context)
     return NULL;
 }
 
-void heat_lock(struct heat *heat)
+void heat_lock(struct heat *heat, enum heat_look how)
 {
     pthread_mutex_lock(&heat->lock);
-    if (!heat->gone)
+    if (!heat->gone && how == HEAT_SCAN)
         heat_scan(heat);
+    else if (!heat->gone)
+        heat_pass(heat, true);
+    heat->look_ms = heat_now_ms(heat);
 }
 
 void heat_unlock(struct heat *heat)
@@ -452,6 +500,7 @@ static void heat_free(struct heat *heat)
     free(heat->regions);
     free(heat->watched.items);
     free(heat->seen.items);
+    free(heat->fresh.items);
     free(heat->scans);
     free(heat->steps);
     if (heat->pagemap >= 0)

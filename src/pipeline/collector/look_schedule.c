@@ -314,7 +314,7 @@ static void look_schedule_prepare(struct look_schedule *looks, enum profile_samp
     look->unknown = looks->gap.owner;
     look->is_sample = looks->gap.is_sample;
     look->knows_mappings = looks->gap.knows_mappings;
-    look->at_threads = why == PROFILE_SAMPLE_END;
+    look->is_last = look->at_threads = why == PROFILE_SAMPLE_END;
     if (why == PROFILE_SAMPLE_END)
         look_schedule_copy_exit(looks, look);
     look->over_graph =

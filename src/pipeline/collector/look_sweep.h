@@ -22,6 +22,7 @@ struct look_sweep {
     /* How a page's NUMA node is asked for: numa_ask(); NULL: not at all. */
     void (*ask_nodes)(pid_t pid, uint64_t start, uint64_t step, size_t count, int *nodes);
     struct heat *heat;  /* NULL: it is not known when pages were written */
+    bool is_last;       /* no look at the process follows */
     bool knows_content; /* result: all wanted contents could be read */
     size_t area;        /* where the sweep stands */
     int memory;         /* /proc/PID/mem, where contents are wanted */

@@ -9,13 +9,14 @@
 #include "base/array.h"
 #include "base/hash.h"
 #include "base/map.h"
+#include "base/ticks.h"
 #include "blocks/walker.h"
 #include "procfs/process.h"
 #include "wire/write_watch.h"
 
 enum { NOT_TOLD = 0, NOT_BEGUN_MOST = 1 << 20, LIVES_LOG2 = 8, KIB = 1024 };
 
-enum event_kind { EVENT_BORN, EVENT_ENDED, EVENT_RESTART };
+enum event_kind { EVENT_BORN, EVENT_ENDED, EVENT_SHORT, EVENT_RESTART };
 struct event {
     enum event_kind kind;
     uint32_t node;
@@ -38,13 +39,24 @@ struct page_drag {
     uint32_t ms, error_ms;
 };
 
+/* A byte for each part of the addresses: 0 only if the walker has no block there, and is owed no
+ * free. The bytes of blocks that have ended stay until all are made anew. */
+enum { NEAR_PARTS = 1 << 13, NEAR_SHIFT = 4, NEAR_MORE = 512 };
+struct near {
+    size_t count, most; /* bytes that are set, and how many make it anew */
+    unsigned char parts[NEAR_PARTS];
+};
+
 struct page_use {
     struct clock_reading start;
     struct heat *heat; /* NULL: none yet, or never */
     uint64_t page_bytes;
     struct walker walker; /* the merging thread's */
-    pthread_mutex_t lock; /* of the queue */
+    struct near near;     /* of its tables */
+    pthread_mutex_t lock; /* of the queue, and of the next two */
     struct events queue;
+    size_t restarted;       /* events of the queue until its last EVENT_RESTART */
+    uint64_t drained_ticks; /* when it was drained: the scan after that began later */
 
     /* for the thread that holds heat's lock */
     struct events drained;
@@ -74,14 +86,36 @@ static bool page_use_has_pages(const struct page_use *use, uint64_t address, uin
            page_use_start_of(use, address) < page_use_end_of(use, address, bytes);
 }
 
-static void page_use_put(struct page_use *use, struct event event)
+/* Returns the event's place in the queue. */
+static size_t page_use_put(struct page_use *use, struct event event)
 {
     pthread_mutex_lock(&use->lock);
-    if (use->heat || use->queue.count < NOT_BEGUN_MOST) {
-        array_need_room(&use->queue.items, &use->queue.room, use->queue.count + 1, sizeof event);
+    size_t place = use->queue.count;
+    if (use->heat || place < NOT_BEGUN_MOST) {
+        array_need_room(&use->queue.items, &use->queue.room, place + 1, sizeof event);
         use->queue.items[use->queue.count++] = event;
     }
+    if (event.kind == EVENT_RESTART)
+        use->restarted = use->queue.count;
     pthread_mutex_unlock(&use->lock);
+    return place;
+}
+
+/* A block that was born after the last scan, and has ended: it is unseen, and its two events become
+ * one. False: there may have been a scan meanwhile. */
+static bool page_use_was_short(struct page_use *use, const struct live_block *block)
+{
+    size_t place = live_block_owner(block);
+    pthread_mutex_lock(&use->lock);
+    struct event *birth = &use->queue.items[place];
+    bool is_short = place >= use->restarted && place < use->queue.count &&
+                    birth->kind == EVENT_BORN && birth->address == block->address &&
+                    birth->birth_ticks == block->birth_ticks &&
+                    block->birth_ticks > use->drained_ticks;
+    if (is_short)
+        birth->kind = EVENT_SHORT;
+    pthread_mutex_unlock(&use->lock);
+    return is_short;
 }
 
 static void page_use_born(void *context, const struct walker_step *step,
@@ -90,12 +124,14 @@ static void page_use_born(void *context, const struct walker_step *step,
     struct page_use *use = context;
     uint64_t bytes = block->size_bytes + block->slack_bytes;
     (void)step, (void)old;
-    if (page_use_has_pages(use, block->address, bytes))
-        page_use_put(use, (struct event){.kind = EVENT_BORN,
-                                         .node = block->site,
-                                         .address = block->address,
-                                         .bytes = bytes,
-                                         .birth_ticks = block->birth_ticks});
+    if (!page_use_has_pages(use, block->address, bytes))
+        return;
+    size_t place = page_use_put(use, (struct event){.kind = EVENT_BORN,
+                                                    .node = block->site,
+                                                    .address = block->address,
+                                                    .bytes = bytes,
+                                                    .birth_ticks = block->birth_ticks});
+    live_block_set_owner(block, (uint32_t)(place < LIVE_NO_OWNER ? place : LIVE_NO_OWNER));
 }
 
 static void page_use_ended(void *context, const struct walker_step *step,
@@ -103,7 +139,8 @@ static void page_use_ended(void *context, const struct walker_step *step,
 {
     struct page_use *use = context;
     bool tells = how == WALKER_FREED && step->class == RECORD_FREE;
-    if (!page_use_has_pages(use, block->address, block->size_bytes + block->slack_bytes))
+    if (!page_use_has_pages(use, block->address, block->size_bytes + block->slack_bytes) ||
+        page_use_was_short(use, block))
         return;
     page_use_put(use, (struct event){.kind = EVENT_ENDED,
                                      .address = block->address,
@@ -112,6 +149,43 @@ static void page_use_ended(void *context, const struct walker_step *step,
 }
 
 static const struct walker_sink page_use_sink = {.ended = page_use_ended, .born = page_use_born};
+
+static inline size_t page_use_near_part(uint64_t address)
+{
+    return address >> NEAR_SHIFT & (NEAR_PARTS - 1);
+}
+
+static void page_use_near_add(struct near *near, uint64_t address)
+{
+    near->count += !near->parts[page_use_near_part(address)];
+    near->parts[page_use_near_part(address)] = 1;
+}
+
+static void page_use_near_add_table(struct near *near, const struct live_table *table)
+{
+    for (const struct live_block *block = table->slots; block < live_table_end(table); block++)
+        if (block->address)
+            page_use_near_add(near, block->address);
+}
+
+/* A realloc that fails puts its block back. */
+static void page_use_near_add_reallocs(struct near *near, const struct walker_stream *stream)
+{
+    for (size_t i = 0; i < stream->pending_count; i++)
+        if (stream->pending[i].is_live)
+            page_use_near_add(near, stream->pending[i].block.address);
+}
+
+static void page_use_near_make(struct near *near, const struct walker *walker)
+{
+    *near = (struct near){0};
+    page_use_near_add_table(near, &walker->live);
+    page_use_near_add_table(near, &walker->owed);
+    page_use_near_add_table(near, &walker->chunks);
+    for (size_t i = 0; i < walker->stream_count; i++)
+        page_use_near_add_reallocs(near, &walker->streams[i]);
+    near->most = 2 * near->count + NEAR_MORE;
+}
 
 /* Whether the walker may have a block at the address: a quick test of its word in the table,
  * without a search. */
@@ -138,7 +212,19 @@ static inline bool page_use_keeps(const struct page_use *use, uint64_t address, 
            (page_use_may_know(use, address) && live_table_find(&use->walker.live, address));
 }
 
-/* Nearly all records are passed over here. */
+/* Nearly all records are passed over here: the free of no block that is followed, or the birth of a
+ * small block that takes no place of one. */
+static inline bool page_use_passes(const struct page_use *use, uint64_t first, const char *at)
+{
+    unsigned class = record_classes[false][wire_kind(first)];
+    if (use->near.parts[page_use_near_part(first)])
+        return false;
+    if (class == RECORD_FREE || class == RECORD_POOL_FREE)
+        return true;
+    return (class == RECORD_BIRTH || class == RECORD_POOL_BIRTH) &&
+           page_use_word(at, 2) + wire_detail_slack(page_use_word(at, 3)) < use->page_bytes;
+}
+
 static inline bool page_use_wants(const struct page_use *use, enum record_class class,
                                   const char *at)
 {
@@ -159,7 +245,10 @@ static void page_use_walk(struct page_use *use, uint32_t thread, enum record_cla
     if (class == RECORD_REALLOC_END && length == sizeof record &&
         !page_use_keeps(use, record.kind_address & WIRE_ADDRESS_MASK, at))
         record.kind_address &= ~WIRE_ADDRESS_MASK;
+    page_use_near_add(&use->near, record.kind_address);
     walker_record(&use->walker, &page_use_sink, use, class, thread, &record);
+    if (use->near.count > use->near.most)
+        page_use_near_make(&use->near, &use->walker);
 }
 
 static const char *page_use_run(struct page_use *use, uint32_t thread, const char *at, size_t bytes)
@@ -170,6 +259,8 @@ static const char *page_use_run(struct page_use *use, uint32_t thread, const cha
         length = wire_record_bytes(first);
         if ((size_t)(end - at) < length)
             break;
+        if (page_use_passes(use, first, at))
+            continue;
         enum record_class class = record_class_of(false, first);
         if (page_use_wants(use, class, at))
             page_use_walk(use, thread, class, at, length);
@@ -361,6 +452,9 @@ static void page_use_drain_event(struct page_use *use, const struct event *event
             live_table_remove(&use->lives, block);
         }
         break;
+    case EVENT_SHORT:
+        page_use_row(&use->sums, event->node)->unseen_count++;
+        break;
     case EVENT_RESTART:
         page_use_forget(&use->sums);
     }
@@ -373,11 +467,16 @@ static void page_use_drain(void *context)
     pthread_mutex_lock(&use->lock);
     use->drained = use->queue;
     use->queue = taken;
+    use->restarted = 0;
+    use->drained_ticks = UINT64_MAX;
     pthread_mutex_unlock(&use->lock);
     use->tick_ns = clock_tick_ns(use->start, clock_read());
     for (size_t i = 0; i < use->drained.count; i++)
         page_use_drain_event(use, &use->drained.items[i]);
     use->drained.count = 0;
+    pthread_mutex_lock(&use->lock);
+    use->drained_ticks = ticks_now();
+    pthread_mutex_unlock(&use->lock);
 }
 
 /* ---- What came out --------------------------------------------------------------------------- */
@@ -431,6 +530,7 @@ struct page_use *page_use_new(struct clock_reading start)
     use->start = start;
     use->page_bytes = process_page_bytes();
     walker_init(&use->walker, false);
+    page_use_near_make(&use->near, &use->walker);
     live_table_init(&use->lives, LIVES_LOG2);
     pthread_mutex_init(&use->lock, NULL);
     return use;

@@ -391,7 +391,8 @@ static int look_sweep_areas(struct look *look, struct pages *pages, struct areas
                                .residency = residency,
                                .wants_content = look->wants_content,
                                .ask_nodes = numa_has_several() ? numa_ask : NULL,
-                               .heat = look->heat};
+                               .heat = look->heat,
+                               .is_last = look->is_last};
     int error = look_sweep(&sweep, pages);
     if (error)
         return error;

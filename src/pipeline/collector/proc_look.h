@@ -42,6 +42,7 @@ struct look {
     bool of_container;       /* what the control group's memory is made of, too */
     bool wants_content;      /* zeros, copies, compressible: reads the pages */
     struct heat *heat;       /* which pages were written, and when; NULL: not known */
+    bool is_last;            /* the process ends */
     bool wants_types;        /* the classes of blocks, also without over_graph */
     const struct view *view; /* with over_graph */
     const char *unknown;     /* the name for memory of unknown blocks: there is no ledger then, but

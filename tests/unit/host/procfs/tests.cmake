@@ -18,7 +18,7 @@ process_program(musl -Wl,--dynamic-linker=/lib/ld-musl-x86_64.so.1)
 process_program(no-loader -Wl,--dynamic-linker=/lib/nowhere.so)
 add_custom_target(process_programs DEPENDS ${process_built})
 
-foreach(test process launcher executable page_table smaps stacks usage cgroup cgroup_parts kernel_pointers)
+foreach(test process launcher executable page_table smaps stacks usage cgroup cgroup_parts kernel_pointers writable_maps)
     tidemark_unit_test(procfs ${test})
     add_dependencies(test_procfs_${test} process_programs)
     target_compile_definitions(test_procfs_${test} PRIVATE PROGRAMS="${programs}")

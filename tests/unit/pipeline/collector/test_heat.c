@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
+#include "base/now.h"
 #include "collector/heat.h"
 #include "wire/write_watch.h"
 
@@ -49,7 +50,7 @@ static struct heat *begin(void)
 
 static void fill(struct heat *heat, char *memory, int with, size_t bytes)
 {
-    heat_lock(heat);
+    heat_lock(heat, HEAT_SCAN);
     memset(memory, with, bytes);
     heat_unlock(heat);
 }
@@ -61,14 +62,14 @@ static void pages_cool_down_until_they_are_written(void **state)
     struct heat *heat = begin();
     char *memory = memory_of(PAGES);
     fill(heat, memory, 1, 2 * PAGES / 3 * PAGE);
-    heat_lock(heat);
+    heat_lock(heat, HEAT_SCAN);
     for (size_t i = 0; i < PAGES; i++)
         assert_int_equal(of(heat, memory, i), i < 2 * PAGES / 3 ? HEAT_KNOWN : 0);
     heat_unlock(heat);
     usleep(1100 * MS);
     for (size_t i = PAGES / 3; i < 2 * PAGES / 3; i++)
         memory[i * PAGE + i] = 2;
-    heat_lock(heat);
+    heat_lock(heat, HEAT_SCAN);
     for (size_t i = 0; i < PAGES; i++)
         assert_int_equal(of(heat, memory, i), i < PAGES / 3
                                                   ? HEAT_KNOWN | HEAT_COLD_1S | HEAT_FILLED
@@ -76,7 +77,7 @@ static void pages_cool_down_until_they_are_written(void **state)
                                                                   : 0);
     heat_unlock(heat);
     usleep(1100 * MS);
-    heat_lock(heat);
+    heat_lock(heat, HEAT_SCAN);
     for (size_t i = PAGES / 3; i < 2 * PAGES / 3; i++)
         assert_int_equal(of(heat, memory, i), HEAT_KNOWN | HEAT_COLD_1S); /* not only filled */
     heat_unlock(heat);
@@ -92,13 +93,13 @@ static void reading_is_no_writing(void **state)
     char *memory = memory_of(PAGES);
     unsigned long sum = 0;
     fill(heat, memory, 3, PAGES * PAGE);
-    heat_lock(heat);
+    heat_lock(heat, HEAT_SCAN);
     heat_unlock(heat);
     for (int i = 0; i < 12; i++, usleep(100 * MS))
         for (size_t at = 0; at < PAGES * PAGE; at += 64)
             sum += ((volatile char *)memory)[at];
     assert_int_equal(sum, 12ul * 3 * PAGES * PAGE / 64);
-    heat_lock(heat);
+    heat_lock(heat, HEAT_SCAN);
     for (size_t i = 0; i < PAGES; i++)
         assert_int_equal(of(heat, memory, i), HEAT_KNOWN | HEAT_COLD_1S | HEAT_FILLED);
     heat_unlock(heat);
@@ -114,14 +115,14 @@ static void what_the_kernel_writes_counts(void **state)
     char *memory = memory_of(1);
     int ends[2];
     fill(heat, memory, 4, PAGE);
-    heat_lock(heat);
+    heat_lock(heat, HEAT_SCAN);
     heat_unlock(heat);
     usleep(1100 * MS);
     assert_int_equal(pipe(ends), 0);
     assert_int_equal(write(ends[1], "written", 8), 8);
     assert_int_equal(read(ends[0], memory, 8), 8);
     assert_string_equal(memory, "written");
-    heat_lock(heat);
+    heat_lock(heat, HEAT_SCAN);
     assert_int_equal(of(heat, memory, 0), HEAT_KNOWN);
     heat_unlock(heat);
     close(ends[0]);
@@ -143,7 +144,7 @@ static void what_cannot_be_watched_is_not_known(void **state)
     struct heat *heat = heat_begin(getpid(), ours, INTERVAL_NS);
     assert_non_null(heat);
     memset(memory, 5, PAGE);
-    heat_lock(heat);
+    heat_lock(heat, HEAT_SCAN);
     assert_int_equal(of(heat, memory, 0), 0);
     heat_unlock(heat);
     heat_end(heat);
@@ -161,7 +162,7 @@ static void what_is_mapped_anew_is_watched(void **state)
     struct heat *heat = begin();
     char *memory = memory_of(4);
     fill(heat, memory, 6, 4 * PAGE);
-    heat_lock(heat);
+    heat_lock(heat, HEAT_SCAN);
     heat_unlock(heat);
     usleep(1100 * MS);
     assert_ptr_equal(mmap(memory, 4 * PAGE, PROT_READ | PROT_WRITE,
@@ -169,14 +170,14 @@ static void what_is_mapped_anew_is_watched(void **state)
                      memory);
     madvise(memory, 4 * PAGE, MADV_NOHUGEPAGE);
     memset(memory, 7, 2 * PAGE);
-    heat_lock(heat);
+    heat_lock(heat, HEAT_SCAN);
     for (size_t i = 0; i < 4; i++)
         assert_int_equal(of(heat, memory, i),
                          i < 2 ? HEAT_KNOWN : HEAT_KNOWN | HEAT_COLD_1S | HEAT_FILLED);
     heat_unlock(heat);
     usleep(1100 * MS);
     memory[0] = 8;
-    heat_lock(heat);
+    heat_lock(heat, HEAT_SCAN);
     assert_int_equal(of(heat, memory, 0), HEAT_KNOWN);
     assert_int_equal(of(heat, memory, 1), HEAT_KNOWN | HEAT_COLD_1S);
     heat_unlock(heat);
@@ -192,24 +193,60 @@ static void a_scan_that_fails_is_not_known(void **state)
     struct rlimit limit, none;
     char *memory = memory_of(2);
     fill(heat, memory, 6, 2 * PAGE);
-    heat_lock(heat);
+    heat_lock(heat, HEAT_SCAN);
     heat_unlock(heat);
     usleep(1100 * MS);
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
     none = (struct rlimit){0, limit.rlim_max};
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
     memory[0] = 7;
-    heat_lock(heat);
+    heat_lock(heat, HEAT_SCAN);
     for (size_t i = 0; i < 2; i++)
         assert_int_equal(of(heat, memory, i), 0);
     heat_unlock(heat);
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
-    heat_lock(heat);
+    heat_lock(heat, HEAT_SCAN);
     assert_int_equal(of(heat, memory, 0), HEAT_KNOWN);
     assert_int_equal(of(heat, memory, 1), HEAT_KNOWN | HEAT_COLD_1S | HEAT_FILLED);
     heat_unlock(heat);
     heat_end(heat);
     munmap(memory, 2 * PAGE);
+}
+
+/* A peek tells what was written since the scan, each time anew, and leaves it to the next scan. */
+static void a_peek_leaves_pages_as_they_are(void **state)
+{
+    (void)state;
+    struct heat *heat = begin();
+    struct heat_write first, last;
+    char *memory = memory_of(PAGES), *late = memory_of(4);
+    uint64_t address = (uint64_t)(uintptr_t)memory;
+    fill(heat, memory, 6, PAGES * PAGE);
+    heat_lock(heat, HEAT_SCAN);
+    heat_unlock(heat);
+    usleep(1100 * MS);
+    for (size_t i = 0; i < PAGES; i += 2) /* 300 runs */
+        memory[i * PAGE] = 7;
+    late[PAGE] = 7; /* no scan has seen this mapping */
+    for (int peeks = 0; peeks < 2; peeks++) {
+        heat_lock(heat, HEAT_PEEK);
+        for (size_t i = 0; i < PAGES; i++)
+            assert_int_equal(of(heat, memory, i),
+                             i % 2 ? HEAT_KNOWN | HEAT_COLD_1S | HEAT_FILLED : HEAT_KNOWN);
+        assert_int_equal(of(heat, memory, 0), HEAT_KNOWN); /* backwards */
+        for (size_t i = 0; i < 4; i++)
+            assert_int_equal(of(heat, late, i), i == 1 ? HEAT_KNOWN : 0);
+        heat_unlock(heat);
+    }
+    usleep(20 * MS);
+    uint32_t now_ms = heat_ms_at(heat, now_monotonic_ns());
+    heat_lock(heat, HEAT_SCAN);
+    assert_true(heat_writes_of(heat, address, 1, UINT32_MAX, &first, &last));
+    assert_true(last.until >= now_ms && last.after < now_ms - 1000); /* the peeks told no bound */
+    heat_unlock(heat);
+    heat_end(heat);
+    munmap(memory, PAGES * PAGE);
+    munmap(late, 4 * PAGE);
 }
 
 int main(void)
@@ -221,6 +258,7 @@ int main(void)
         cmocka_unit_test(what_cannot_be_watched_is_not_known),
         cmocka_unit_test(what_is_mapped_anew_is_watched),
         cmocka_unit_test(a_scan_that_fails_is_not_known),
+        cmocka_unit_test(a_peek_leaves_pages_as_they_are),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,7 +18,15 @@
 #include "wire/wire.h"
 #include "wire/write_watch.h"
 
-enum { PAGE = 4096, PAGES = 64, HEADER = 16, NODE = 7, MS = 1000, KIB = PAGE / 1024 };
+enum {
+    PAGE = 4096,
+    PAGES = 64,
+    HEADER = 16,
+    NODE = 7,
+    NOT_ASKED = 0,
+    MS = 1000,
+    KIB = PAGE / 1024
+};
 #define INTERVAL_NS 60000000000u
 
 static struct heat *heat;
@@ -57,7 +65,7 @@ static void begin(void)
 
 static void scan(void)
 {
-    heat_lock(heat);
+    heat_lock(heat, HEAT_SCAN);
     heat_unlock(heat);
     usleep(2 * MS); /* no other in the same millisecond */
 }
@@ -408,6 +416,55 @@ static void small_blocks_do_not_fill_the_table(void **state)
     assert_int_equal(page_use_block_count(use), 0);
 }
 
+/* Most blocks are born and freed between two scans. They count where they ended. */
+static void blocks_between_two_scans_are_unseen(void **state)
+{
+    (void)state;
+    begin();
+    scan();
+    for (int i = 0; i < 3; i++) {
+        memset(born(8), 1, 8 * PAGE);
+        freed(write_watch_told(8));
+    }
+    assert_int_equal(take().unseen_count, 3);
+    born(8); /* taken out of the queue before it ends */
+    assert_int_equal(take().unseen_count, 4);
+    freed(NOT_ASKED);
+    assert_int_equal(take().unseen_count, 4);
+    born(8);
+    page_use_restart(use);
+    freed(NOT_ASKED);
+    born(8);
+    freed(NOT_ASKED);
+    assert_int_equal(take().unseen_count, 2);
+    char *pages = born(8);
+    memset(pages, 1, 8 * PAGE);
+    scan();
+    freed(write_watch_told(0));
+    struct profile_page_use row = take();
+    assert_int_equal(row.unseen_count, 2);
+    assert_int_equal(row.count, 1);
+    assert_int_equal(row.unwritten_bytes, 0);
+}
+
+/* Meanwhile so many blocks come and go that the table of what may be known is made anew. */
+static void a_block_whose_realloc_fails_late_is_still_known(void **state)
+{
+    enum { OTHERS = 20000 };
+    char *large = (char *)0x100000010, *other = (char *)0x200000000;
+    (void)state;
+    feed(WIRE_MALLOC, large, 10 * PAGE, NODE);
+    feed(WIRE_REALLOC_BEGIN, large, 0, 0);
+    for (size_t i = 0; i < OTHERS; i++) {
+        feed(WIRE_MALLOC, other + i * 3 * PAGE + i % 4096 * 16, 2 * PAGE, NODE);
+        feed(WIRE_FREE, other + i * 3 * PAGE + i % 4096 * 16, 0, 0);
+    }
+    feed(WIRE_REALLOC_END | WIRE_FAILED, NULL, 20 * PAGE, NODE);
+    assert_int_equal(page_use_block_count(use), 1);
+    feed(WIRE_FREE, large, 0, 0);
+    assert_int_equal(page_use_block_count(use), 0);
+}
+
 static void a_window_forgets_what_ended_before(void **state)
 {
     (void)state;
@@ -440,6 +497,8 @@ int main(void)
         WITH_HEAT(a_block_from_before_the_watch_was_written),
         WITH_HEAT(blocks_without_a_whole_page_are_not_counted),
         WITH_HEAT(small_blocks_do_not_fill_the_table),
+        WITH_HEAT(blocks_between_two_scans_are_unseen),
+        WITH_HEAT(a_block_whose_realloc_fails_late_is_still_known),
         WITH_HEAT(a_window_forgets_what_ended_before),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
