@@ -212,10 +212,7 @@ static void diff_text_add_runs(struct diff_writing *writing, int group, const ch
 static void diff_text_add_note(struct diff_writing *writing, const char *sentence)
 {
     strbuf_add_string(&writing->out, "  ");
-    style_begin(&writing->out, &writing->show->style, TONE_DIM);
-    text_add_wrapped(&writing->out, sentence, 2, writing->show->style.columns);
-    style_end(&writing->out, &writing->show->style);
-    strbuf_add_char(&writing->out, '\n');
+    style_add_wrapped(&writing->out, &writing->show->style, TONE_DIM, sentence, 2);
 }
 
 static void diff_text_add_warnings(struct diff_writing *writing)

@@ -442,10 +442,7 @@ static void holders_show_text_doubts(struct show *show)
             holders_show_label(show, "warning");
             strbuf_reset(&safe);
             text_add_safe_string(&safe, line);
-            style_begin(&show->out, &show->style, TONE_WARNING);
-            text_add_wrapped(&show->out, safe.data, LABEL, show->style.columns);
-            style_end(&show->out, &show->style);
-            strbuf_add_char(&show->out, '\n');
+            style_add_wrapped(&show->out, &show->style, TONE_WARNING, safe.data, LABEL);
         }
     strbuf_release(&lines);
     strbuf_release(&safe);

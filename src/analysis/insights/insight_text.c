@@ -121,10 +121,7 @@ static void insight_text_add_title(struct strbuf *out, const struct style *style
     struct strbuf title = STRBUF_INIT;
     strbuf_addf(&title, "%-*s", (int)SEVERITY_COLUMNS, insight_severity_name(insight->severity));
     style_add(out, style, insight_text_tone_of(insight->severity), title.data);
-    style_begin(out, style, TONE_TITLE);
-    text_add_wrapped(out, insight->title, SEVERITY_COLUMNS, style->columns);
-    style_end(out, style);
-    strbuf_add_char(out, '\n');
+    style_add_wrapped(out, style, TONE_TITLE, insight->title, SEVERITY_COLUMNS);
     strbuf_release(&title);
 }
 

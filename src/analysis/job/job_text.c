@@ -40,10 +40,7 @@ void job_title(struct job_text *text, const char *title, const char *rest)
 void job_note(struct job_text *text, const char *string)
 {
     strbuf_add_string(&text->out, "  ");
-    style_begin(&text->out, &text->style, TONE_DIM);
-    text_add_wrapped(&text->out, string, 2, text->style.columns);
-    style_end(&text->out, &text->style);
-    strbuf_add_char(&text->out, '\n');
+    style_add_wrapped(&text->out, &text->style, TONE_DIM, string, 2);
 }
 
 void job_figure(struct job_text *text, const char *figure, size_t columns)
@@ -444,10 +441,7 @@ static void job_text_add_fates(struct job_text *text, size_t *shown)
         strbuf_add_string(&line, ": ");
         job_text_add_fate(&line, rank);
         strbuf_add_string(&text->out, "  ");
-        style_begin(&text->out, &text->style, TONE_WARNING);
-        text_add_wrapped(&text->out, line.data, 4, text->style.columns);
-        style_end(&text->out, &text->style);
-        strbuf_add_char(&text->out, '\n');
+        style_add_wrapped(&text->out, &text->style, TONE_WARNING, line.data, 4);
         strbuf_release(&line);
     }
     if (left)
@@ -469,10 +463,7 @@ static void job_text_add_missing(struct job_text *text)
     if (listed == 12)
         strbuf_add_string(&line, " …");
     strbuf_add_string(&text->out, "  ");
-    style_begin(&text->out, &text->style, TONE_WARNING);
-    text_add_wrapped(&text->out, line.data, 4, text->style.columns);
-    style_end(&text->out, &text->style);
-    strbuf_add_char(&text->out, '\n');
+    style_add_wrapped(&text->out, &text->style, TONE_WARNING, line.data, 4);
     strbuf_release(&line);
 }
 

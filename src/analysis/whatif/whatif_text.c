@@ -449,10 +449,7 @@ static void whatif_text_add_notes(struct whatif_page *page)
                 whatif_text_touch_note(whatif->options.touch),
                 whatif->threads > 1 ? whatif_text_order_note(whatif->options.order) : "");
     strbuf_add_char(page->out, '\n');
-    style_begin(page->out, page->style, TONE_DIM);
-    text_add_wrapped(page->out, text.data, 0, page->style->columns);
-    style_end(page->out, page->style);
-    strbuf_add_char(page->out, '\n');
+    style_add_wrapped(page->out, page->style, TONE_DIM, text.data, 0);
     strbuf_release(&text);
 }
 

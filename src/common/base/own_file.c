@@ -67,33 +67,37 @@ bool own_file_is(const char *path)
     return own_file_head(path, head) > 0 && own_file_is_head(path, head);
 }
 
-/* A link whose target does not exist is free to take. A file that we may not read counts as
+/* Reads the head of a file that is to be replaced. Its length, 0 where nothing would be lost, or
+ * -errno. A link whose target does not exist is free to take. A file that we may not read counts as
  * somebody else's. */
-int own_file_check(const char *path)
+static ssize_t own_file_old_head(const char *path, unsigned char head[HEAD_BYTES])
 {
-    unsigned char head[HEAD_BYTES];
     int error = old_file_check(path);
     if (error)
         return error;
     ssize_t got = own_file_head(path, head);
-    if (got == 0 || got == -ENOENT)
+    if (got == -ENOENT)
         return 0;
     if (got == -EMFILE || got == -ENFILE || got == -ENOMEM)
-        return (int)got; /* says nothing about the file */
-    return got > 0 && own_file_is_head(path, head) ? 0 : -EEXIST;
+        return got; /* says nothing about the file */
+    return got < 0 ? -EEXIST : got;
+}
+
+int own_file_check(const char *path)
+{
+    unsigned char head[HEAD_BYTES];
+    ssize_t got = own_file_old_head(path, head);
+    if (got <= 0)
+        return (int)got;
+    return own_file_is_head(path, head) ? 0 : -EEXIST;
 }
 
 int own_file_check_text(const char *path, const char *beginning)
 {
     unsigned char head[HEAD_BYTES];
     size_t length = strnlen(beginning, HEAD_BYTES);
-    int error = old_file_check(path);
-    if (error)
-        return error;
-    ssize_t got = own_file_head(path, head);
-    if (got == 0 || got == -ENOENT)
-        return 0;
-    if (got == -EMFILE || got == -ENFILE || got == -ENOMEM)
+    ssize_t got = own_file_old_head(path, head);
+    if (got <= 0)
         return (int)got;
     return got >= (ssize_t)length && !memcmp(head, beginning, length) ? 0 : -EEXIST;
 }

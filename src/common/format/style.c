@@ -2,6 +2,8 @@
  * shows each value in eighths of `top`. */
 #include "format/style.h"
 
+#include "base/text.h"
+
 static const char *const codes[TONE_COUNT] = {
     [TONE_TITLE] = "\033[1m",    [TONE_FIGURE] = "\033[1;36m", [TONE_DIM] = "\033[2m",
     [TONE_WARNING] = "\033[33m", [TONE_GOOD] = "\033[32m",     [TONE_AREA] = "\033[36m",
@@ -24,6 +26,15 @@ void style_add(struct strbuf *out, const struct style *style, enum tone tone, co
     style_begin(out, style, tone);
     strbuf_add_string(out, text);
     style_end(out, style);
+}
+
+void style_add_wrapped(struct strbuf *out, const struct style *style, enum tone tone,
+                       const char *text, size_t indent)
+{
+    style_begin(out, style, tone);
+    text_add_wrapped(out, text, indent, style->columns);
+    style_end(out, style);
+    strbuf_add_char(out, '\n');
 }
 
 const char *style_sign(const struct style *style, const char *text, const char *ascii)

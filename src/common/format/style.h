@@ -16,6 +16,9 @@ struct style {
 
 /* Adds `text` in a tone. */
 void style_add(struct strbuf *out, const struct style *style, enum tone tone, const char *text);
+/* The rest of a line in a tone, and further lines behind `indent` columns where it is too long. */
+void style_add_wrapped(struct strbuf *out, const struct style *style, enum tone tone,
+                       const char *text, size_t indent);
 /* Text that is added between begin and end has the tone. */
 void style_begin(struct strbuf *out, const struct style *style, enum tone tone);
 void style_end(struct strbuf *out, const struct style *style);

@@ -177,10 +177,7 @@ static void report_text_add_sampling(struct report_text *text)
                 ". Figures are estimates: %s holds the truth with 95 %% probability, counts "
                 "(~) are less sure, and a peak, the highest of many, is rather too high",
                 style_sign(&text->style, "±", "+-"));
-    style_begin(&text->out, &text->style, TONE_WARNING);
-    text_add_wrapped(&text->out, line.data, TEXT_LABEL_COLUMNS, text->style.columns);
-    style_end(&text->out, &text->style);
-    strbuf_add_char(&text->out, '\n');
+    style_add_wrapped(&text->out, &text->style, TONE_WARNING, line.data, TEXT_LABEL_COLUMNS);
     strbuf_release(&line);
 }
 
@@ -556,10 +553,7 @@ static void report_text_add_loss(struct report_text *text)
         end = strchr(at, '\n');
         *end = 0;
         report_part_label(text, label);
-        style_begin(&text->out, &text->style, TONE_WARNING);
-        text_add_wrapped(&text->out, at, TEXT_LABEL_COLUMNS, text->style.columns);
-        style_end(&text->out, &text->style);
-        strbuf_add_char(&text->out, '\n');
+        style_add_wrapped(&text->out, &text->style, TONE_WARNING, at, TEXT_LABEL_COLUMNS);
     }
     strbuf_release(&warnings);
 }

@@ -581,10 +581,7 @@ static void report_text_owners_add_through(struct report_text *text,
     }
     if (line.length) {
         strbuf_addf(&text->out, "%*s", FIRST_USED, "");
-        style_begin(&text->out, &text->style, TONE_DIM);
-        text_add_wrapped(&text->out, line.data, FIRST_USED, text->style.columns);
-        style_end(&text->out, &text->style);
-        strbuf_add_char(&text->out, '\n');
+        style_add_wrapped(&text->out, &text->style, TONE_DIM, line.data, FIRST_USED);
     }
     strbuf_release(&line);
     free(through.bytes);

@@ -39,10 +39,7 @@ void report_part_title(struct report_text *text, const char *title, const char *
 void report_part_note(struct report_text *text, const char *string)
 {
     strbuf_add_string(&text->out, "  ");
-    style_begin(&text->out, &text->style, TONE_DIM);
-    text_add_wrapped(&text->out, string, 2, text->style.columns);
-    style_end(&text->out, &text->style);
-    strbuf_add_char(&text->out, '\n');
+    style_add_wrapped(&text->out, &text->style, TONE_DIM, string, 2);
 }
 
 /* ---- Frames -------------------------------------------------------------------------------- */

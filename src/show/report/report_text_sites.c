@@ -193,10 +193,7 @@ static void report_text_sites_add_freed(struct report_text *text, const struct s
         strbuf_addf(&line, ", %s another thread's",
                     human_percent(figure_double(elsewhere), figure_double(count)).text);
     strbuf_add_repeated(&text->out, " ", text->figure_columns);
-    style_begin(&text->out, &text->style, TONE_DIM);
-    text_add_wrapped(&text->out, line.data, text->figure_columns, text->style.columns);
-    style_end(&text->out, &text->style);
-    strbuf_add_char(&text->out, '\n');
+    style_add_wrapped(&text->out, &text->style, TONE_DIM, line.data, text->figure_columns);
     strbuf_release(&line);
 }
 
@@ -209,10 +206,7 @@ static void report_text_sites_add_columns(struct report_text *text, const struct
         strbuf_addf(&line, "%s%s %s", i ? ", " : "", report_column_title(columns->at[i]),
                     report_column_value(text, columns->at[i], &group->merged).text);
     strbuf_add_repeated(&text->out, " ", text->figure_columns);
-    style_begin(&text->out, &text->style, TONE_DIM);
-    text_add_wrapped(&text->out, line.data, text->figure_columns, text->style.columns);
-    style_end(&text->out, &text->style);
-    strbuf_add_char(&text->out, '\n');
+    style_add_wrapped(&text->out, &text->style, TONE_DIM, line.data, text->figure_columns);
     strbuf_release(&line);
 }
 

@@ -61,10 +61,7 @@ static void report_text_threads_add_details(struct report_text *text,
         strbuf_addf(&line, "; %s of its stack ever touched",
                     figure_human_bytes(thread->stack_touched_bytes).text);
     strbuf_add_repeated(&text->out, " ", TID + 1);
-    style_begin(&text->out, &text->style, TONE_DIM);
-    text_add_wrapped(&text->out, line.data, TID + 1, text->style.columns);
-    style_end(&text->out, &text->style);
-    strbuf_add_char(&text->out, '\n');
+    style_add_wrapped(&text->out, &text->style, TONE_DIM, line.data, TID + 1);
     if (thread->stack_node && thread->stack_node < text->profile->node_count) {
         strbuf_add_repeated(&text->out, " ", TID + 1);
         strbuf_add_string(&text->out, "deepest in ");
@@ -124,10 +121,7 @@ static void report_text_threads_add_spread(struct report_text *text, const struc
     }
     strbuf_add_string(&line, "own peak and stack are the highest of one");
     strbuf_add_repeated(&text->out, " ", TID + 1);
-    style_begin(&text->out, &text->style, TONE_DIM);
-    text_add_wrapped(&text->out, line.data, TID + 1, text->style.columns);
-    style_end(&text->out, &text->style);
-    strbuf_add_char(&text->out, '\n');
+    style_add_wrapped(&text->out, &text->style, TONE_DIM, line.data, TID + 1);
     strbuf_release(&line);
 }
 
