@@ -218,6 +218,21 @@ compare("doc/BUDGET.md", "limit", {name for row in re.findall(r"^\| (`[^|]*) \|"
                                    for name in re.findall(r"`(\w+)`", row)}, set(re.findall(r'\{"(\w+)",', '{"peak",' + limits)))
 
 
+# ---- Changes -------------------------------------------------------------------------------
+
+def rows_of_four(text):
+    words = re.findall(r"\w+", text.lower())
+    return set(zip(words, words[1:], words[2:], words[3:]))
+
+
+# Two branches that say one thing are merged without a conflict: two entries then share most of their words.
+entries = [(text, rows_of_four(text)) for text in re.split(r"^- ", read("CHANGELOG.md"), flags=re.M)[1:]]
+for number, (text, fours) in enumerate(entries):
+    for other, others in entries[:number]:
+        if len(fours) > 5 and len(others) > 5 and len(fours & others) > 0.4 * min(len(fours), len(others)):
+            complain("CHANGELOG.md", f"says twice: {other[:60]} … {text[:60]}")
+
+
 # ---- Limits --------------------------------------------------------------------------------
 
 # What a document says of a limit, and the line of code that has it: who changes the one is led to the other.
