@@ -75,6 +75,16 @@ tidemark held --json "$old" "$new" | top_rows '"\(.name) \(.old_retained_bytes) 
 tidemark held -w 80 "$old" "$new" | grep ' table ' | tr -s ' '
 go_on
 end
+echo "== rows that would be the same line say which caller they are of"
+for mode in few more; do
+    tidemark record -q --held -o $mode.tmk "$VICTIMS/held_apart" $mode
+done
+shown() { # the rows of the blocks
+    tidemark held --color=never -w 80 "$@" | grep -A1 'make_one' | tr -s ' ' | sed 's/^ //; s|[^ ]*/held_apart|…/held_apart|'
+}
+shown few.tmk
+echo "-- of two recordings"
+shown few.tmk more.tmk
 echo "== refused"
 try tidemark held --path-to 0x10 run.tmk
 sentence "needs a process"

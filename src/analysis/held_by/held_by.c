@@ -8,6 +8,7 @@
 #include "aggregate/facts.h"
 #include "base/array.h"
 #include "base/hash.h"
+#include "base/search.h"
 
 static const struct profile_sample *held_by_sample_of(const struct profile *profile, uint32_t id)
 {
@@ -101,6 +102,20 @@ static uint64_t held_by_key(const struct held_by *holders, const struct held_by_
 
 /* ---- Rows ------------------------------------------------------------------------------------ */
 
+/* The last row becomes its parent's last. */
+static void held_by_link(struct held_by *holders)
+{
+    uint32_t number = (uint32_t)holders->count, parent = holders->rows[number - 1].parent;
+    struct held_by_row *above = parent == HELD_BY_NONE ? NULL : &holders->rows[parent];
+    uint32_t *first = above ? &above->first_below : &holders->first;
+    uint32_t *last = above ? &above->last_below : &holders->last;
+    if (*last)
+        holders->rows[*last - 1].next = number;
+    else
+        *first = number;
+    *last = number;
+}
+
 static uint32_t held_by_row(struct gathering *gathering, const struct profile_holder *of,
                             uint32_t parent)
 {
@@ -120,7 +135,9 @@ static uint32_t held_by_row(struct gathering *gathering, const struct profile_ho
                              .parent = parent,
                              .depth = parent == HELD_BY_NONE ? 0 : holders->rows[parent].depth + 1,
                              .key = key};
-    return (uint32_t)holders->count++;
+    holders->count++;
+    held_by_link(holders);
+    return (uint32_t)holders->count - 1;
 }
 
 static void held_by_sum_up(struct held_by_sum *sum, uint64_t count, uint64_t bytes)
@@ -164,8 +181,9 @@ static bool held_by_is_shown(enum held_by_what by, const struct profile_holder *
 
 static int held_by_add(struct gathering *gathering, const struct profile_holder *of, size_t most_id)
 {
-    uint32_t parent =
-        of->parent && of->parent < of->id ? gathering->rows[of->parent] : HELD_BY_NONE;
+    uint32_t parent = of->parent && of->parent < of->id && of->parent <= most_id
+                          ? gathering->rows[of->parent]
+                          : HELD_BY_NONE;
     held_by_count_all(gathering, of);
     if (!held_by_is_shown(gathering->holders->by, of) || of->id > most_id)
         return 0;
@@ -177,19 +195,31 @@ static int held_by_add(struct gathering *gathering, const struct profile_holder 
     return 0;
 }
 
+size_t held_by_first_of(const struct profile *profile, uint32_t sample)
+{
+    size_t first = 0;
+    SEARCH_FIRST(first, profile->holder_count, at, profile->holders[at].sample < sample);
+    return first;
+}
+
+/* The numbers of a sample's rows are 1 to the last. */
 int held_by_gather(struct gathering *gathering)
 {
     const struct profile *profile = gathering->side->profile;
-    size_t ids = profile->holder_count;
+    const struct profile_holder *holders = profile->holders;
+    uint32_t sample = gathering->side->sample->id;
+    size_t from = held_by_first_of(profile, sample), until = from;
     int error = 0;
+    while (until < profile->holder_count && holders[until].sample == sample)
+        until++;
+    size_t ids = until - from;
     gathering->rows = malloc((ids + 1) * sizeof *gathering->rows);
     if (!gathering->rows)
         return -ENOMEM;
     for (size_t i = 0; i <= ids; i++)
         gathering->rows[i] = HELD_BY_NONE;
-    for (size_t i = 0; i < profile->holder_count && !error; i++)
-        if (profile->holders[i].sample == gathering->side->sample->id)
-            error = held_by_add(gathering, &profile->holders[i], ids);
+    for (size_t i = from; i < until && !error; i++)
+        error = held_by_add(gathering, &holders[i], ids);
     free(gathering->rows);
     return error;
 }
@@ -266,11 +296,15 @@ static int held_by_compare(const void *left, const void *right, void *context)
 
 uint32_t *held_by_children(const struct held_by *holders, uint32_t parent, size_t *count)
 {
-    uint32_t *children = calloc(holders->count + 1, sizeof *children);
+    uint32_t first = parent == HELD_BY_NONE ? holders->first : holders->rows[parent].first_below;
     *count = 0;
-    for (uint32_t i = 0; children && i < holders->count; i++)
-        if (holders->rows[i].parent == parent && !holders->rows[i].is_left_out)
-            children[(*count)++] = i;
+    for (uint32_t row = first; row; row = holders->rows[row - 1].next)
+        ++*count;
+    uint32_t *children = calloc(*count + 1, sizeof *children);
+    *count = 0;
+    for (uint32_t row = first; children && row; row = holders->rows[row - 1].next)
+        if (!holders->rows[row - 1].is_left_out)
+            children[(*count)++] = row - 1;
     if (*count)
         qsort_r(children, *count, sizeof *children, held_by_compare, (void *)holders);
     return children;

@@ -34,7 +34,9 @@ struct held_by_row {
     struct held_by_sum own, retained, old; /* old: retained in the older profile */
     uint64_t merged;
     uint64_t most_merged; /* the most at one of the looks before (held_by_looks.c) */
-    bool is_left_out;     /* neither its call path nor one below it passes the filter */
+    uint32_t first_below, last_below,
+        next;         /* numbers of rows, + 1; 0: none. next: of its siblings */
+    bool is_left_out; /* neither its call path nor one below it passes the filter */
 };
 #define HELD_BY_NONE UINT32_MAX
 
@@ -50,6 +52,7 @@ struct held_by {
     const char *filter;       /* for people; NULL: all rows are shown */
     struct held_by_row *rows; /* a parent comes before its children */
     size_t count, room;
+    uint32_t first, last; /* of the rows without a parent; as in them */
     struct held_by_sum held, lost, old_held, old_lost;
 };
 

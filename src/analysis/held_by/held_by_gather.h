@@ -13,8 +13,15 @@ struct gathering {
     struct map by_key;
 };
 
+/* The index of the sample's first row, if it has any: rows are in the order of samples and of their
+ * numbers. */
+size_t held_by_first_of(const struct profile *profile, uint32_t sample);
 /* What the side's sample has is added to the rows. 0 or -ENOMEM. */
 int held_by_gather(struct gathering *gathering);
+/* A line with the caller that tells the row from those of the others that would be shown by the
+ * same words; nothing where there are none. */
+void held_by_add_apart(struct strbuf *out, const struct style *style, const struct held_by *holders,
+                       const uint32_t *siblings, size_t count, uint32_t number, size_t used);
 /* false: no memory. */
 bool held_by_begin_side(struct held_by_side *side, const struct profile *profile);
 

@@ -6,17 +6,17 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* The samples that rows are of; rows of a sample stand together. malloc'd; NULL: no memory. */
+/* The samples that rows are of. malloc'd; NULL: no memory. */
 static const struct profile_sample **held_by_looks_of(const struct profile *profile, size_t *count)
 {
     const struct profile_sample **looks = calloc(profile->sample_count + 1, sizeof *looks);
     *count = 0;
-    for (size_t i = 0; looks && i < profile->sample_count; i++)
-        for (size_t at = 0; at < profile->holder_count; at++)
-            if (profile->holders[at].sample == profile->samples[i].id) {
-                looks[(*count)++] = &profile->samples[i];
-                break;
-            }
+    for (size_t i = 0; looks && i < profile->sample_count; i++) {
+        size_t first = held_by_first_of(profile, profile->samples[i].id);
+        if (first < profile->holder_count &&
+            profile->holders[first].sample == profile->samples[i].id)
+            looks[(*count)++] = &profile->samples[i];
+    }
     return looks;
 }
 

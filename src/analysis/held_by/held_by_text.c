@@ -5,7 +5,7 @@
  *     10.7 MiB   53.5 %      200,000    main                                   gt.cpp:19
  *
  * Of two profiles: by how much each has grown, and to what. */
-#include "held_by/held_by.h"
+#include "held_by/held_by_gather.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -320,12 +320,16 @@ static void held_by_add_children(const struct held_by_showing *showing, uint32_t
     size_t count, top = showing->options->top;
     uint32_t *children = held_by_children(showing->holders, parent, &count);
     size_t shown = count > top ? top : count;
+    for (size_t i = 0; i < shown && depth; i++)
+        children[i] = held_by_pass_links(showing->holders, children[i]);
     for (size_t i = 0; i < shown; i++) {
-        uint32_t number = depth ? held_by_pass_links(showing->holders, children[i]) : children[i];
+        uint32_t number = children[i];
         const struct held_by_row *row = &showing->holders->rows[number];
         if (held_by_is_unchanged(showing->holders, row))
             continue;
         held_by_add_row(showing, row, depth);
+        held_by_add_apart(showing->out, &showing->options->style, showing->holders, children, shown,
+                          number, NAME_AT + INDENT * depth);
         if (depth + 1 < showing->options->depth)
             held_by_add_children(showing, number, depth + 1);
     }

@@ -1,0 +1,1 @@
+tidemark_unit_test(held_by rows)
