@@ -84,6 +84,15 @@ def made_again_and_again():
         keep(space["f"]())
 
 
+def made_with_other_lines():
+    """Name, file, first line and often the address are those of the one before, the line is another one."""
+    for i in range(90):
+        space = None
+        space = {}
+        exec(compile("def f():\n%s return bytes(900)\n" % ("\n" * (i % 3)), "made-x", "exec"), space)
+        keep(space["f"]())
+
+
 strings(1000)
 chain(500)
 recursive(30)
@@ -95,6 +104,7 @@ thread = threading.Thread(target=in_thread)
 thread.start()
 thread.join()
 made_again_and_again()
+made_with_other_lines()
 if "fork" in sys.argv and os.fork() == 0:
     strings(77)
     os._exit(0)

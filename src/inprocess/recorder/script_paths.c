@@ -34,6 +34,7 @@ void (*script_paths_first_frames)(void);
 enum {
     FRAMES_MOST = 1024, /* of one path; frames further out are cut */
     CACHE_PATHS = 4096,
+    CACHE_LINES = 4096,
     FUNCTIONS = 1 << 16,      /* places in each of the two tables below, which are cleared when they
                                * are */
     FUNCTIONS_FULL = 3 << 14, /* so full */
@@ -53,10 +54,19 @@ struct cached_call {
     bool is;
 };
 
+/* The line of an instruction. An interpreter may look for it from its function's beginning on, and
+ * a path that is new has mostly frames that are not. */
+struct cached_line {
+    uintptr_t instruction; /* 0: none */
+    uint32_t function;     /* the place that its function had, of all that were ever taken */
+    uint32_t line;
+};
+
 /* The caches of a thread, in the session's memory. */
 struct script_thread {
     struct cached_path paths[CACHE_PATHS];
     struct cached_call calls[CACHE_PATHS];
+    struct cached_line lines[CACHE_LINES];
     struct script_frame frames[FRAMES_MOST];
     uintptr_t native[FRAMES_MOST], mixed[FRAMES_MOST + 1];
     struct python_keys python;
@@ -66,6 +76,7 @@ struct function_place {
     uint64_t key; /* the runtime's identity of the function, or a hash of its text. 0: free, 1:
                    * removed */
     uint32_t number;
+    uint32_t taken; /* the how manieth place by address this was to be taken */
 };
 
 /* In the session's memory, which is empty in the child of a fork. */
@@ -73,6 +84,7 @@ static struct script_paths_functions {
     struct lock lock;
     uint32_t count; /* numbers given */
     uint32_t by_address_count, by_text_count;
+    uint32_t taken; /* places by address, ever */
     struct function_place by_address[FUNCTIONS], by_text[FUNCTIONS];
     _Atomic uint64_t epoch; /* grows when functions are freed */
     _Atomic uint64_t filter[FILTER_BITS / 64];
@@ -158,30 +170,31 @@ static uint32_t script_paths_number_new(const struct script_frame *frame)
         return place->number;
     if (functions->count == WIRE_SCRIPT_FUNCTIONS || !script_paths_log(functions->count))
         return UINT32_MAX;
-    *place = (struct function_place){key, functions->count++};
+    *place = (struct function_place){.key = key, .number = functions->count++};
     functions->by_text_count++;
     return place->number;
 }
 
-static uint32_t script_paths_number_locked(const struct script_frame *frame)
+/* NULL: there is no room. */
+static const struct function_place *script_paths_find_locked(const struct script_frame *frame)
 {
     uint64_t identity = script_paths_runtime->identity(frame);
     struct function_place *place = script_paths_place(functions->by_address, identity);
     unsigned bit = script_paths_bit((uintptr_t)identity);
 
     if (place->key)
-        return place->number;
+        return place;
     if (functions->by_address_count >= FUNCTIONS_FULL) {
         script_paths_forget_addresses();
         place = script_paths_place(functions->by_address, identity);
     }
     uint32_t number = script_paths_number_new(frame);
-    if (number != UINT32_MAX) {
-        *place = (struct function_place){identity, number};
-        functions->by_address_count++;
-        atomic_fetch_or(&functions->filter[bit / 64], 1ull << bit % 64);
-    }
-    return number;
+    if (number == UINT32_MAX)
+        return NULL;
+    *place = (struct function_place){identity, number, ++functions->taken};
+    functions->by_address_count++;
+    atomic_fetch_or(&functions->filter[bit / 64], 1ull << bit % 64);
+    return place;
 }
 
 void script_paths_block_ends(uintptr_t block)
@@ -218,13 +231,28 @@ static void script_paths_add(struct mixture *mixture, uintptr_t ip)
         mixture->thread->mixed[mixture->count++] = ip;
 }
 
+static uint32_t script_paths_line(struct script_thread *thread, const struct script_frame *frame,
+                                  uint32_t function)
+{
+    struct cached_line *cached = &thread->lines[hash_u64(frame->instruction) % CACHE_LINES];
+
+    if (!script_paths_runtime->lines_stay)
+        return script_paths_runtime->line(frame);
+    if (cached->instruction != frame->instruction || cached->function != function)
+        *cached =
+            (struct cached_line){frame->instruction, function, script_paths_runtime->line(frame)};
+    return cached->line;
+}
+
 static void script_paths_add_frame(struct mixture *mixture)
 {
     const struct script_frame *frame = &mixture->thread->frames[mixture->frame++];
-    uint32_t number = script_paths_number_locked(frame);
+    const struct function_place *place = script_paths_find_locked(frame);
 
-    if (number != UINT32_MAX)
-        script_paths_add(mixture, wire_script_ip(number, script_paths_runtime->line(frame)));
+    if (place)
+        script_paths_add(
+            mixture,
+            wire_script_ip(place->number, script_paths_line(mixture->thread, frame, place->taken)));
 }
 
 /* Adds the frames of one call of the interpreter. */

@@ -831,6 +831,6 @@ static uint64_t lua_identity(const struct script_frame *frame)
 }
 
 const struct runtime lua_runtime = {
-    "/lua",       lua_module, lua_forget,     lua_is_call,       false,         lua_stack,
+    "/lua",       lua_module, lua_forget,     lua_is_call,       false,         false, lua_stack,
     lua_identity, lua_line,   lua_first_line, lua_function_name, lua_file_name,
 };

@@ -385,6 +385,6 @@ static size_t php_file_name(const struct script_frame *frame, char *to, size_t r
 }
 
 const struct runtime php_runtime = {
-    "/php",       php_module, php_forget,     php_is_call,       true,          php_stack,
+    "/php",       php_module, php_forget,     php_is_call,       true,          false, php_stack,
     php_identity, php_line,   php_first_line, php_function_name, php_file_name,
 };

@@ -321,8 +321,17 @@ static uint64_t python_identity(const struct script_frame *frame)
 }
 
 const struct runtime python_runtime = {
-    "/python",        python_module,   python_forget, python_is_call,    false,
-    python_stack,     python_identity, python_line,   python_first_line, python_function_name,
+    "/python",
+    python_module,
+    python_forget,
+    python_is_call,
+    false,
+    true,
+    python_stack,
+    python_identity,
+    python_line,
+    python_first_line,
+    python_function_name,
     python_file_name,
 };
 

@@ -526,6 +526,7 @@ static size_t ruby_file_name(const struct script_frame *frame, char *to, size_t 
 }
 
 const struct runtime ruby_runtime = {
-    "/ruby",       ruby_module, ruby_forget,     ruby_is_call,       true,           ruby_stack,
-    ruby_identity, ruby_line,   ruby_first_line, ruby_function_name, ruby_file_name,
+    "/ruby",   ruby_module,     ruby_forget,        ruby_is_call,
+    true,      false,           ruby_stack,         ruby_identity,
+    ruby_line, ruby_first_line, ruby_function_name, ruby_file_name,
 };

@@ -44,6 +44,8 @@ struct runtime {
     /* It runs scripts in code that it makes, too, which has no table: native paths may end there.
      * One thread at a time runs scripts. */
     bool compiles;
+    /* An instruction of one identity has one line. */
+    bool lines_stay;
     /* The frames, innermost first, `max` at most; returns how many there are up to that. */
     uint32_t (*stack)(struct script_frame *frames, uint32_t max);
     /* What function and line are remembered by. Python: an address that is forgotten with the block
