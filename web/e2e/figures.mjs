@@ -342,7 +342,7 @@ function testDifferences(world) {
 function testVerdicts(world) {
     test("the verdict on leaks is that of the leaks command", async () => {
         let islands = 0;
-        for (const kind of ["threads", "fragments", "again"]) {
+        for (const kind of ["threads", "fragments", "islands", "again"]) {
             const run = spawnSync(world.tidemark, ["leaks", world.profiles[kind]], {
                 encoding: "utf8",
             });
@@ -353,6 +353,11 @@ function testVerdicts(world) {
             if (run.stdout) assert.ok(shown.startsWith(run.stdout.split("\n")[0]), shown);
             else assert.match(shown, /^What is lost is not known/, run.stderr);
             if (run.stdout) islands += await sameIslands(session, world.profiles[kind], world);
+            /* the pointers have said what is lost: how a path's blocks are freed says it no more */
+            await session.go("leaks", { opt: "list:alive" });
+            const table = await session.text(".main .table");
+            if (run.stdout) assert.doesNotMatch(table, /\ba leak\b|\blikely\b|perhaps meant/);
+            else assert.match(table, /\ba leak\b[\s\S]*(likely|possible|perhaps meant)/);
             session.noErrors();
             await session.close();
             await server.stop();
@@ -370,6 +375,12 @@ async function sameIslands(session, file, { tidemark }) {
     assert.equal(await shown.count(), islands.length ? 1 : 0);
     if (!islands.length) return 0;
     const rows = await session.json("Lost blocks by call path");
+    const wholes = rows.map((row) => row.bytes + row.below);
+    assert.deepEqual(
+        wholes,
+        wholes.toSorted((a, b) => b - a),
+        "the largest island first, with what hangs below it",
+    );
     const sums = (list, of) => {
         const found = {};
         for (const row of list)

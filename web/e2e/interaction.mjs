@@ -709,6 +709,26 @@ export function testInteraction(world) {
         await session.settle();
         assert.match(await session.state(), /thread=\d/);
         assert.match(await session.text(".split"), /operator new/);
+        /* names of threads are there whole, from the left edge of the matrix on */
+        const matrix = page.locator(".card", { hasText: "Blocks freed by another thread" });
+        const { text } = await session.saved(matrix.getByRole("button", { name: "SVG" }));
+        const names = await page.evaluate((svg) => {
+            const context = document.createElement("canvas").getContext("2d");
+            context.font = "11px sans-serif";
+            return [
+                ...new DOMParser().parseFromString(svg, "image/svg+xml").querySelectorAll("text"),
+            ]
+                .filter((each) => each.getAttribute("text-anchor") === "end")
+                .map((each) => [
+                    each.textContent,
+                    Number(each.getAttribute("x")) - context.measureText(each.textContent).width,
+                ]);
+        }, text);
+        assert.ok(names.length > 1);
+        for (const [name, left] of names) {
+            assert.match(name, /^\S+ \d+$/);
+            assert.ok(left >= 0, `${name} begins at ${left}`);
+        }
         session.noErrors();
     });
 

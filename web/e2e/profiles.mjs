@@ -30,6 +30,7 @@ export function makeProfiles(tidemark, tools, work) {
         fragments: record("fragments.tmk", [], [join(tools, "web_fragments")]),
         nameless: record("nameless.tmk", [], [join(tools, "web_nameless")]),
         spike: record("spikes.tmk", [], [join(tools, "web_spike")]),
+        islands: record("islands.tmk", [], [join(tools, "web_islands")]),
         sampled: record("sampled.tmk", ["--sample=1K"], [join(tools, "web_threads")]),
         empty: record("empty.tmk", [], ["true"]),
         traced: record("traced.tmk", ["--embed-sources", "--trace"], [join(tools, "web_threads")]),

@@ -17,6 +17,7 @@ import { testFigures } from "./figures.mjs";
 import { testGrowth } from "./growth.mjs";
 import { testHeap } from "./heap.mjs";
 import { testHostile } from "./hostile.mjs";
+import { testImported } from "./imported.mjs";
 import { testInteraction } from "./interaction.mjs";
 import { testJobs } from "./jobs.mjs";
 import { testKeeping } from "./keeping.mjs";
@@ -65,6 +66,7 @@ describe("the web view", { concurrency: false }, () => {
     testViews(world);
     testFigures(world);
     testKeeping(world);
+    testImported(world);
     testInteraction(world);
     testSandwich(world);
     testOrder(world);

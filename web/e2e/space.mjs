@@ -115,4 +115,63 @@ export function testSpace(world) {
         await session.close();
         await server.stop();
     });
+
+    test("a mapping that is chosen stands in the address, by its kind and file: after a reload and in another recording", async (t) => {
+        const open = async (kind) => {
+            const server = await serve(world.tidemark, [world.profiles[kind]]);
+            t.after(() => server.stop());
+            const session = await Session.open(world.browser, server);
+            t.after(() => session.close());
+            return session;
+        };
+        const session = await open("fragments"),
+            other = await open("threads");
+        const chosen = ({ page }, label) =>
+            page
+                .locator(`.scroll[aria-label="${label}"] [aria-selected=true]`)
+                .evaluateAll((all) => all.map((each) => each.innerText));
+        /* of both recordings one has the C library, and one alone its program */
+        for (const [view, query, label] of [
+            ["resident", { opt: "list:mappings" }, "Mappings"],
+            ["space", { opt: "by:virtual" }, "Parts of text"],
+        ])
+            for (const [file, isThere] of [
+                ["libc.so.6", true],
+                ["web_fragments", false],
+            ]) {
+                await session.go(view, query);
+                if (view === "space") {
+                    const text = session.page.locator(".scroll[aria-label^='Parts of'] .row", {
+                        has: session.page.getByText("text", { exact: true }),
+                    });
+                    await text.click();
+                    await session.page.keyboard.press("Enter");
+                    await session.settle();
+                }
+                await session.rows(label).filter({ hasText: file }).first().click();
+                await session.settle();
+                const [row] = await chosen(session, label),
+                    link = await session.state();
+                assert.ok(row.includes(file), row);
+                await session.page.reload();
+                await session.settle();
+                assert.equal(await session.state(), link);
+                assert.deepEqual(await chosen(session, label), [row], "the same after a reload");
+                assert.equal(await session.page.locator("[data-gone]").count(), 0);
+
+                await other.page.evaluate((hash) => void (location.hash = hash), link);
+                await other.settle();
+                const found = await chosen(other, label);
+                assert.equal(found.length, +isThere, `${view} ${file}`);
+                if (isThere) assert.ok(found[0].includes(file));
+                else
+                    assert.match(
+                        await other.text("[data-gone]"),
+                        /What this address chose is not there/,
+                    );
+                await other.accessible(`${view}: ${file}`);
+            }
+        session.noErrors();
+        other.noErrors();
+    });
 }

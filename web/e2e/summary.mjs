@@ -1,7 +1,7 @@
 /* The first page: the answer is in sight at once, in one order on every screen, it is what the commands
  * say, and every part of it leads to what it is made of. */
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { test } from "node:test";
 import { report } from "./profiles.mjs";
 import { exact, Session } from "./session.mjs";
@@ -62,7 +62,37 @@ export function testSummary(world) {
             const parts = await page
                 .locator("ul.parts .number[title]")
                 .evaluateAll((all) => all.map((each) => each.title));
-            assert.equal(sum(parts.map(bytesOf)), said.resident_bytes, kind);
+            const own = sum(
+                said.owners
+                    .filter((each) => each.kind === "tool")
+                    .map((each) => each.resident_bytes),
+            );
+            assert.equal(sum(parts.map(bytesOf)), said.resident_bytes - own, kind);
+            assert.ok(own > 0);
+            assert.equal(
+                await page.locator("[data-tool] a").getAttribute("title"),
+                exact(own, "bytes"),
+            );
+            const first = execFileSync(world.tidemark, ["report", file], { encoding: "utf8" });
+            assert.equal(
+                await page.locator(".main .card h2").first().innerText(),
+                `${/^Resident {2}(\S+ \S+) after/m.exec(first)[1]} resident`,
+                "as the command’s first screen says it",
+            );
+            /* a bar is as long as its figure */
+            const bars = await page
+                .locator("ol.holders li")
+                .evaluateAll((all) =>
+                    all.map((each) => [
+                        Number(each.querySelector("b").title.replace(/[^\d]/g, "")),
+                        each.querySelector(".bar").getBoundingClientRect().width,
+                    ]),
+                );
+            for (const [bytes, width] of bars)
+                assert.ok(
+                    Math.abs(width / bars[0][1] - bytes / bars[0][0]) < 0.01,
+                    `${kind}: ${bytes} B in ${width} px, ${bars[0]}`,
+                );
             const holders = await page
                 .locator("ol.holders b")
                 .evaluateAll((all) => all.map((each) => each.title));

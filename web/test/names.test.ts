@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { plainTypes, shortName } from "../src/model/names.ts";
+import { fileName, titleOf } from "../src/model/profile.ts";
 
 test("types read as in the text report", () => {
     const lines = readFileSync("../tests/unit/common/format/types.tsv", "utf8")
@@ -61,4 +62,16 @@ test("methods of Go keep their receivers", () => {
 test("names in brackets are ours, and whole", () => {
     for (const name of ["[the program]", "[file] libc.so.6", "[libz.so]", "[stack] of thread 3"])
         assert.equal(shortName(name), name);
+});
+
+test("words in brackets stay whole, and files that every folder has are told apart by it", () => {
+    assert.equal(shortName("(below massif's threshold)"), "(below massif's threshold)");
+    assert.equal(shortName("(anonymous namespace)::f(int)"), "(anonymous namespace)::f");
+    assert.equal(fileName("/usr/lib/python3/weasyprint/css/__init__.py"), "css/__init__.py");
+    assert.equal(fileName("src/mesh/mod.rs:7"), "mesh/mod.rs:7");
+    assert.equal(fileName("__init__.py"), "__init__.py");
+    assert.equal(fileName("/a/b/six.py"), "six.py");
+    assert.equal(titleOf("<module>", "/a/svg.py"), "<module> of svg.py");
+    assert.equal(titleOf("<module>", null), "<module>");
+    assert.equal(titleOf("f(int)", "/a/f.c"), "f");
 });

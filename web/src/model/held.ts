@@ -2,6 +2,7 @@
  * that is open in places. Of two looks a row has what it kept at each. */
 import { count } from "./units.ts";
 import { shortName } from "./names.ts";
+import { baseName, fileName } from "./profile.ts";
 
 export interface Named {
     kind: string;
@@ -38,15 +39,13 @@ export interface Grown extends Placed {
 
 export type TreeRow<Row> = Row & { level: number; hasBelow: boolean; says: string };
 
-const baseName = (path: string) => path.slice(path.lastIndexOf("/") + 1);
-
 export function nameOf(row: Named): string {
     if (row.function) return shortName(row.function);
     const of = row.of ? ` of ${baseName(row.of)}` : "";
     return row.name ? `${row.name}${of}` : `${row.kind}${of}`;
 }
 export const placeOf = (row: Named): string =>
-    row.file ? `${baseName(row.file)}:${row.line ?? "?"}` : "";
+    row.file ? `${fileName(row.file)}:${row.line ?? "?"}` : "";
 
 /* As the command has them: those with most first, and what is summed up last. */
 export function childrenOf<Row extends Placed>(

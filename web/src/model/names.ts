@@ -198,6 +198,7 @@ function withoutParameters(name: string): string {
     if (name === "main program") return name; /* of Fortran */
     if (name.startsWith("[")) return name; /* of ours: "[the program]", "[file] libc.so.6" */
     const anonymous = "(anonymous namespace)";
+    if (name.startsWith("(") && closing(name, 0) === name.length - 1) return name; /* words alone */
     let depth = 0,
         start = 0;
     for (let i = 0; i < name.length; i++) {

@@ -2,7 +2,7 @@
  * in the page more of an owner is to be seen. */
 import { functionMark } from "./focus.ts";
 import { shortName } from "./names.ts";
-import { baseName } from "./profile.ts";
+import { baseName, fileName } from "./profile.ts";
 import { duration } from "./units.ts";
 import type { ViewState } from "../state/url.ts";
 
@@ -118,10 +118,19 @@ export function byKind(owners: readonly Owner[]): { kind: OwnerKind; bytes: numb
     });
 }
 
+/* What would be there without Tidemark, as the command's first screen says it; and the rest. */
+export const ownersOfProgram = (owners: readonly Owner[]): Owner[] =>
+    owners.filter(({ kind }) => kind !== "tool");
+export const toolOf = (owners: readonly Owner[]): number =>
+    owners.reduce(
+        (sum, { kind, resident_bytes }) => sum + (kind === "tool" ? (resident_bytes ?? 0) : 0),
+        0,
+    );
+
 /* Those with most, that the program has itself. */
 export function largest(owners: readonly Owner[], count: number): Owner[] {
-    return owners
-        .filter((each) => each.kind !== "tool" && !each.more && (each.resident_bytes ?? 0) > 0)
+    return ownersOfProgram(owners)
+        .filter((each) => !each.more && (each.resident_bytes ?? 0) > 0)
         .sort((a, b) => b.resident_bytes! - a.resident_bytes!)
         .slice(0, count);
 }
@@ -144,7 +153,7 @@ export const wrapperOfOwner = (owner: Owner): string =>
 /* Beside the name: where its code or its file is. */
 export function placeOfOwner(owner: Owner): string {
     if (owner.file)
-        return owner.line ? `${baseName(owner.file)}:${owner.line}` : baseName(owner.file);
+        return owner.line ? `${fileName(owner.file)}:${owner.line}` : fileName(owner.file);
     return owner.function && owner.module && !owner.function.startsWith(baseName(owner.module))
         ? baseName(owner.module)
         : "";

@@ -115,7 +115,10 @@ export class Names {
     /* Where there is little room; of hundreds of thousands of rows each is made once. */
     readonly #short: string[] = [];
     shortOfLine(line: number): string {
-        return (this.#short[line] ??= shortName(this.ofLine(line)));
+        return (this.#short[line] ??= titleOf(
+            this.ofLine(line),
+            this.file(this.tree.lineFile[line]!),
+        ));
     }
     /* Which lines have the words that are searched for in the name of their function or in their
      * place. */
@@ -165,6 +168,22 @@ export class Names {
 export function baseName(path: string): string {
     return path.slice(path.lastIndexOf("/") + 1);
 }
+
+/* Names that every other folder has: they are told apart by their folders. */
+const everywhere =
+    /^(?:__init__\.py|__main__\.py|mod\.rs|lib\.rs|main\.rs|index\.[jt]sx?)(?::\d+)?$/;
+
+/* A file's name where there is little room. */
+export function fileName(path: string): string {
+    const base = baseName(path);
+    if (!everywhere.test(base)) return base;
+    const above = baseName(path.slice(0, Math.max(0, path.length - base.length - 1)));
+    return above ? `${above}/${base}` : base;
+}
+
+/* A function's name where nothing beside it says its file: each Python file has a `<module>`. */
+export const titleOf = (name: string, file: string | null | undefined): string =>
+    name === "<module>" && file ? `<module> of ${fileName(file)}` : shortName(name);
 
 /* Names of what is not code that somebody wrote; their keys follow those of the functions. */
 const marks = [
@@ -472,6 +491,13 @@ export class Profile {
         if (name === GROWTH) return "growth in range";
         if (name === ALIVE) return "bytes of these blocks";
         return this.metric(name)?.title ?? this.derived(name)?.title ?? name;
+    }
+    get isJob(): boolean {
+        return this.summary.meta["job_ranks"] !== undefined;
+    }
+    /* The tool whose recording it is; null: Tidemark's own. */
+    get importedFrom(): string | null {
+        return this.summary.meta["imported_from"] ?? null;
     }
     get durationNs(): number {
         return Number(this.summary.meta["duration_ns"] ?? 0);

@@ -1,7 +1,7 @@
 /* The address space as one picture (views/space.tsx): all mappings of a look at the process by kind
  * and file, each as wide as it is large, and inside the allocator's memory its areas by address and
  * their pages. A mapping's own addresses are in no profile; those of the heap's pages are. */
-import type { Flame, FlameFrame } from "./flame.ts";
+import { nameMark, type Flame, type FlameFrame } from "./flame.ts";
 import type { Heap } from "./heap.ts";
 
 export interface Mapping {
@@ -135,6 +135,11 @@ function areasOf(heap: Heap): Part {
 }
 
 /* ---- All of it ---- */
+
+/* A mapping in an address: by what it is and its file, since a profile has those of one kind and file
+ * as one row. Where it lay changes with each run. */
+export const mappingMark = (kind: string, path: string | null): string =>
+    nameMark(`${kind}\n${path ?? ""}`);
 
 export interface Space {
     root: Part;

@@ -7,7 +7,7 @@ import { sureTo, varianceOf } from "../model/estimate.ts";
 import { flameOf, frameAddress, frameOfAddress, nameMark, type Flame } from "../model/flame.ts";
 import { isStriped, moduleColour } from "../model/palette.ts";
 import { differenceColour } from "../model/compare.ts";
-import { baseName, GROWTH, type CallTree, type Names, type Profile } from "../model/profile.ts";
+import { GROWTH, type CallTree, type Names, type Profile, fileName } from "../model/profile.ts";
 import { conditionsOf, searcher, termText, withTerm } from "../model/search.ts";
 import { breathe, inSlices } from "../model/slices.ts";
 import { duration, exact, format, share, signed } from "../model/units.ts";
@@ -793,7 +793,7 @@ function Legend({
             .sort((a, b) => b[1].self - a[1].self)
             .slice(0, 6)
             .map(([name, { tone, stripes }]): [string, string] => [
-                baseName(name),
+                fileName(name),
                 stripes
                     ? `repeating-linear-gradient(90deg, #00000059 0 1.5px, ${tone} 1.5px 5px)`
                     : tone,

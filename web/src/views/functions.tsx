@@ -8,12 +8,12 @@ import { sureHint, sureTo, varianceOf } from "../model/estimate.ts";
 import { functionMark } from "../model/focus.ts";
 import { shortName } from "../model/names.ts";
 import {
-    baseName,
     GROWTH,
     RANGE,
     type CallTree,
     type Profile,
     type Wanted,
+    fileName,
 } from "../model/profile.ts";
 import { searcher } from "../model/search.ts";
 import { getOption, withOptions } from "../state/url.ts";
@@ -161,14 +161,14 @@ function columnsOf(
             title: "File",
             width: "minmax(100px, 1fr)",
             text: (row) => row.file,
-            show: (row) => baseName(row.file),
+            show: (row) => fileName(row.file),
         },
         {
             id: "module",
             title: "Module",
             width: "minmax(100px, 0.9fr)",
             text: (row) => row.module,
-            show: (row) => baseName(row.module),
+            show: (row) => fileName(row.module),
         },
     ];
 }

@@ -2,7 +2,7 @@
  * has the largest, and a table has what each section holds. */
 import { useMemo } from "preact/hooks";
 import type { JSX } from "preact";
-import { baseName } from "../model/profile.ts";
+import { baseName, fileName } from "../model/profile.ts";
 import { bytes, exact } from "../model/units.ts";
 import { go, link, state } from "../state/state.ts";
 import { getOption, withOptions } from "../state/url.ts";
@@ -61,6 +61,7 @@ export function GlobalsView({ profile }: ViewProps): JSX.Element {
                     <Variables {...all} />
                 ) : (
                     <NotRecorded
+                        of={profile}
                         what="Variables are not in this profile."
                         how="They are read when the recording ends: a profile that was cut short has none."
                     />
@@ -88,7 +89,7 @@ function gather(globals: Globals, of: (variable: Variable) => string): TreemapGr
             value: sum(sorted),
             children: [
                 ...sorted.slice(0, 60).map((each) => ({ name: each.name, value: each.bytes })),
-                ...(rest ? [{ name: "smaller", value: rest }] : []),
+                ...(rest ? [{ name: `${baseName(name)}, smaller`, value: rest }] : []),
             ],
         };
     });
@@ -105,7 +106,7 @@ function byModule(globals: Globals, module: (at: number) => string): TreemapGrou
             .reduce((total, each) => total + each.bytes, 0);
         if (whole > group.value)
             (group.children as { name: string; value: number }[]).push({
-                name: "without a name",
+                name: `${baseName(group.name)}, without a name`,
                 value: whole - group.value,
             });
         group.value = Math.max(whole, group.value);
@@ -127,7 +128,7 @@ function bySection(globals: Globals, module: (at: number) => string): TreemapGro
             children: [
                 ...own.map((each) => ({ name: each.name, value: each.bytes })),
                 {
-                    name: "smaller, and without a name",
+                    name: `${section.section} of ${baseName(module(section.module))}, smaller and without a name`,
                     value: Math.max(0, section.bytes - named),
                 },
             ],
@@ -157,7 +158,7 @@ function columnsOf(module: (at: number) => string, most: number): Column<Row>[] 
             show: (row) =>
                 row.file ? (
                     <a href={link({ view: "source", file: row.file, line: row.line ?? 0 })}>
-                        {baseName(row.file)}
+                        {fileName(row.file)}
                         {row.line ? `:${row.line}` : ""}
                     </a>
                 ) : (
@@ -191,14 +192,14 @@ function Sections({
                             .sort((a, b) => b.bytes - a.bytes)
                             .map((each) => (
                                 <tr key={`${each.module} ${each.section}`}>
-                                    <td class="number" title={exact(each.bytes, "bytes")}>
+                                    <td class="number nowrap" title={exact(each.bytes, "bytes")}>
                                         {bytes(each.bytes)}
                                     </td>
                                     <td>{each.section}</td>
-                                    <td class="nowrap" title={module(each.module)}>
+                                    <td class="file" title={module(each.module)}>
                                         {baseName(module(each.module))}
                                     </td>
-                                    <td class="dim">
+                                    <td class="dim nowrap">
                                         {each.exported_only ? "exported names only" : ""}
                                     </td>
                                 </tr>

@@ -19,7 +19,7 @@ import {
 } from "../model/growth.ts";
 import { shortName } from "../model/names.ts";
 import { highest, notable } from "../model/peaks.ts";
-import { baseName, type CallTree, type Profile } from "../model/profile.ts";
+import { type CallTree, type Profile, fileName } from "../model/profile.ts";
 import { searcher } from "../model/search.ts";
 import { bytes, count, duration, exact, format, signed } from "../model/units.ts";
 import { focusKey, inPart, wantedSites } from "../state/profiles.ts";
@@ -34,7 +34,7 @@ import { toneOf } from "./compare_figures.tsx";
 import { Difference } from "./compare.tsx";
 import { LooksGrowth } from "./growth_looks.tsx";
 import { functionMenu } from "./functions.tsx";
-import { readTimeline } from "./timeline.tsx";
+import { readTimeline, steady } from "./timeline.tsx";
 import type { ViewProps } from "./registry.ts";
 
 export function GrowthView({ profile }: ViewProps): JSX.Element {
@@ -174,7 +174,7 @@ function levelsUntil(
             {
                 title: "live blocks, bytes",
                 tone: "data-1",
-                values: timeline.column("requested_max").subarray(0, count),
+                values: steady(timeline.column("requested_max").subarray(0, count)),
                 format: bytes,
                 binary: true,
                 filled: true,
@@ -608,7 +608,7 @@ function columnsOf(isExact: boolean, withBorn: boolean): Column<GrowthRow>[] {
             title: "module",
             width: "minmax(90px, 0.7fr)",
             text: (row) => row.module,
-            show: (row) => baseName(row.module),
+            show: (row) => fileName(row.module),
         },
     ];
 }

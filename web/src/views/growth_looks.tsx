@@ -215,7 +215,7 @@ export function LooksGrowth({ profile }: ViewProps): JSX.Element {
         held?.looks.some((each) => each.sample === sample),
     );
     const choices = foundOut.length ? foundOut : samples; /* none: of the profile before this one */
-    if (profile.summary.meta["job_ranks"] !== undefined)
+    if (profile.isJob)
         return (
             <NotRecorded
                 what="The profile of a whole job has no looks at processes."
@@ -225,6 +225,7 @@ export function LooksGrowth({ profile }: ViewProps): JSX.Element {
     if (samples.length < 2)
         return (
             <NotRecorded
+                of={profile}
                 what="The process was looked at less than twice."
                 how="record looks at peaks and at the end, and `tidemark snapshot PID` makes it look when it is told."
             />

@@ -20,7 +20,7 @@ import {
     type Place,
 } from "../model/heap.ts";
 import { shortName } from "../model/names.ts";
-import { baseName, type CallTree, type Profile } from "../model/profile.ts";
+import { type CallTree, type Profile, fileName } from "../model/profile.ts";
 import { bytes, count, duration, exact, share } from "../model/units.ts";
 import { go, link, state } from "../state/state.ts";
 import { theme } from "../state/theme.ts";
@@ -55,6 +55,7 @@ export function HeapView({ profile }: ViewProps): JSX.Element {
                     <HeapMap profile={profile} {...all} />
                 ) : (
                     <NotRecorded
+                        of={profile}
                         what="Where the pages of the heap are is not in this profile."
                         how={
                             "It is recorded with the ledger of what is resident: not of samples, by " +
@@ -306,7 +307,7 @@ function PathLink({ of, node }: { of: CallTree; node: number }): JSX.Element {
             <a href={link({ view: "flame", node, opt: "", sort: "" })} title={name}>
                 {shortName(name)}
             </a>{" "}
-            <span class="dim">{baseName(place)}</span>
+            <span class="dim">{fileName(place)}</span>
         </>
     );
 }

@@ -49,6 +49,7 @@ export function HeatView({ profile }: ViewProps): JSX.Element {
                     <Heat rows={rows} />
                 ) : (
                     <NotRecorded
+                        of={profile}
                         what="When blocks were written was not recorded."
                         how="record --heat=1s watches which pages are written (Linux 6.7 or later)."
                     />

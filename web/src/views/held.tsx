@@ -47,6 +47,7 @@ export function HeldView({ profile }: ViewProps): JSX.Element {
                     <Holders held={held} />
                 ) : (
                     <NotRecorded
+                        of={profile}
                         what="Who holds what is not known."
                         how="record --held finds it out at the end of the program, and tidemark held PID of one that runs."
                     />

@@ -6,7 +6,7 @@ import { useMemo, useState } from "preact/hooks";
 import type { JSX } from "preact";
 import { shortName } from "../model/names.ts";
 import { numbers, whole } from "../data/columns.ts";
-import { baseName, callersOf, wrapperOf, type CallTree, type Profile } from "../model/profile.ts";
+import { callersOf, wrapperOf, type CallTree, type Profile, fileName } from "../model/profile.ts";
 import { sureHint, sureTo, varianceOf } from "../model/estimate.ts";
 import { parseSuppressions, type Suppression } from "../model/suppressions.ts";
 import { atOnce, breathe, inSlices, type Work } from "../model/slices.ts";
@@ -36,8 +36,8 @@ export class Leak {
         readonly line: number,
         readonly bytes: number,
         readonly count: number,
-        readonly made: number,
-        readonly freed: number,
+        readonly made: number /* NaN: not known */,
+        readonly freed: number /* likewise */,
         readonly variance: number,
         readonly holders: string /* "": not known */,
     ) {}
@@ -61,6 +61,10 @@ export class Leak {
     }
 }
 
+/* What is known of how a path's blocks were freed. */
+const knowsFrees = (profile: Profile) =>
+    ["alloc_count", "free_count"].every((name) => profile.metric(name)?.recorded);
+
 /* Blocks of which all but a few are freed are lost now and then; a path whose many blocks are never
  * freed piles them up; a few that stay for the whole run are usually meant to. */
 export function certaintyOf(made: number, freed: number, live: number): Certainty {
@@ -70,22 +74,33 @@ export function certaintyOf(made: number, freed: number, live: number): Certaint
     return "possible";
 }
 
+/* Where nobody followed the pointers, whether they are leaks; else only what became of the others, for
+ * the pointers say what is lost. */
 const words: Record<Certainty, string> = {
     likely: "likely",
     possible: "possible",
     kept: "perhaps meant",
 };
+function fateOf({ made, freed, certainty }: Leak): string {
+    if (certainty === "likely") return freed < made / 100 ? "piles up" : "a few stay";
+    return certainty === "kept" ? "stays" : "some freed";
+}
 const rank: Record<Certainty, number> = { likely: 2, possible: 1, kept: 0 };
 
 async function leaksOf(
     profile: ViewProps["profile"],
     hide: boolean,
 ): Promise<{ of: CallTree; leaks: Leak[] }> {
-    const names = ["live_bytes", "live_count", "alloc_count", "realloc_count", "free_count"];
     const of = await profile.callTree();
-    const [liveBytes, live, allocs, reallocs, freed] = (await Promise.all(
-        names.map((name) => profile.column(name)),
-    )) as [Float64Array, Float64Array, Float64Array, Float64Array, Float64Array];
+    const column = (name: string) =>
+        profile.metric(name)?.recorded ? profile.column(name) : undefined;
+    const [liveBytes, live, allocs, reallocs, freed] = await Promise.all([
+        profile.column("live_bytes"),
+        profile.column("live_count"),
+        column("alloc_count"),
+        column("realloc_count"),
+        column("free_count"),
+    ]);
     const error = varianceOf(profile, "live_bytes"),
         variance = error ? await profile.column(error) : null;
     const wanted = wantedSites(of);
@@ -106,7 +121,7 @@ async function leaksOf(
         if ((site & 0x3fff) === 0x3fff) await breathe();
         if (!(live[site]! > 0) || (wanted && !wanted[site])) continue;
         const line = lines[site]!,
-            made = allocs[site]! + reallocs[site]!;
+            made = allocs ? allocs[site]! + (reallocs?.[site] ?? 0) : NaN;
         leaks.push(
             new Leak(
                 of,
@@ -115,7 +130,7 @@ async function leaksOf(
                 liveBytes[site]!,
                 live[site]!,
                 made,
-                freed[site]!,
+                freed ? freed[site]! : NaN,
                 variance ? variance[site]! : 0,
                 roots ? holdersOf(line) : "",
             ),
@@ -212,6 +227,19 @@ async function islandsOf(
 }
 
 export function LeaksView({ profile }: ViewProps): JSX.Element {
+    if (!profile.has("sites")) return <NotRecorded what="Nothing was saved yet." how="" />;
+    if (!profile.metric("live_bytes")?.recorded)
+        return (
+            <NotRecorded
+                of={profile}
+                what="What was never freed is not in this profile."
+                how="Which blocks were alive at the end was not recorded."
+            />
+        );
+    return <Known profile={profile} />;
+}
+
+function Known({ profile }: ViewProps): JSX.Element {
     const { hide } = state.value;
     const loaded = useLoaded(
         () =>
@@ -225,7 +253,6 @@ export function LeaksView({ profile }: ViewProps): JSX.Element {
             }),
         [profile, focusKey()],
     );
-    if (!profile.has("sites")) return <NotRecorded what="Nothing was saved yet." how="" />;
     return (
         <Ready of={loaded}>
             {({ of, leaks, islands }) => (
@@ -273,7 +300,18 @@ function unsuppressed<Row extends Listed>(
     return leaks.filter((leak) => !list.some((each) => each.matches(framesOf(leak))));
 }
 
-function columnsOf(profile: Profile, of: CallTree, most: number): Column<Leak>[] {
+function columnsOf(
+    profile: Profile,
+    of: CallTree,
+    most: number,
+    hasVerdict: boolean,
+): Column<Leak>[] {
+    const [called, ...callers] = pathColumns<Leak>(
+        of,
+        (row) => row.name,
+        (row) => row.callers,
+        (row) => row.place,
+    );
     return [
         {
             id: "bytes",
@@ -295,33 +333,33 @@ function columnsOf(profile: Profile, of: CallTree, most: number): Column<Leak>[]
               ]
             : []),
         { id: "count", title: "blocks", width: "90px", number: (row) => row.count },
-        {
-            id: "certainty",
-            title: "a leak",
-            width: "128px",
-            number: (row) => rank[row.certainty],
-            show: (row) => words[row.certainty],
-        },
-        { id: "made", title: "made", width: "90px", number: (row) => row.made },
-        { id: "freed", title: "freed", width: "90px", number: (row) => row.freed },
+        ...(knowsFrees(profile)
+            ? [
+                  {
+                      id: "certainty",
+                      title: hasVerdict ? "its blocks" : "a leak",
+                      width: hasVerdict ? "96px" : "128px",
+                      number: (row: Leak) => rank[row.certainty],
+                      show: (row: Leak) => (hasVerdict ? fateOf(row) : words[row.certainty]),
+                  },
+                  { id: "made", title: "made", width: "76px", number: (row: Leak) => row.made },
+                  { id: "freed", title: "freed", width: "76px", number: (row: Leak) => row.freed },
+              ]
+            : []),
+        called,
         ...(profile.has("held")
             ? [
                   {
                       id: "holders",
                       title: "held by",
                       hint: "The roots that pointers to blocks of this line came from, whoever called it; the view “Held by” has the way",
-                      width: "minmax(110px, 1fr)",
+                      width: "minmax(150px, 2fr)",
                       text: (row: Leak) => row.holders,
                       show: (row: Leak) => row.holders || <span class="dim">not known</span>,
                   },
               ]
             : []),
-        ...pathColumns<Leak>(
-            of,
-            (row) => row.name,
-            (row) => row.callers,
-            (row) => row.place,
-        ),
+        ...callers,
     ];
 }
 
@@ -331,7 +369,7 @@ function pathColumns<Row extends Listed>(
     name: (row: Row) => string,
     callers: (row: Row) => string,
     place: (row: Row) => string,
-): Column<Row>[] {
+): [Column<Row>, ...Column<Row>[]] {
     return [
         {
             id: "function",
@@ -351,7 +389,7 @@ function pathColumns<Row extends Listed>(
             title: "Place",
             width: "minmax(100px, 1fr)",
             text: place,
-            show: (row) => baseName(place(row)),
+            show: (row) => fileName(place(row)),
         },
     ];
 }
@@ -369,23 +407,31 @@ function islandColumns(of: CallTree, most: number): Column<Island>[] {
             id: "bytes",
             title: "lost",
             hint: "Bytes of blocks that no pointer led to",
-            width: "110px",
+            width: "84px",
             unit: "bytes",
             number: (row) => row.bytes,
-            fill: (row) => (row.bytes + row.below) / most,
         },
-        { id: "count", title: "blocks", width: "80px", number: (row) => row.count },
+        { id: "count", title: "blocks", width: "68px", number: (row) => row.count },
         {
             id: "below",
             title: "and below",
             hint: "Bytes that only lost blocks lead to",
-            width: "96px",
+            width: "84px",
             unit: "bytes",
             number: (row) => row.below,
         },
-        { id: "belowCount", title: "blocks below", width: "96px", number: (row) => row.belowCount },
-        { id: "oldest", title: "from", width: "84px", unit: "ns", number: (row) => row.oldest },
-        { id: "newest", title: "to", width: "84px", unit: "ns", number: (row) => row.newest },
+        {
+            id: "whole",
+            title: "together",
+            hint: "What is lost and what hangs below it",
+            width: "96px",
+            unit: "bytes",
+            number: (row) => row.bytes + row.below,
+            fill: (row) => (row.bytes + row.below) / most,
+        },
+        { id: "belowCount", title: "blocks below", width: "76px", number: (row) => row.belowCount },
+        { id: "oldest", title: "from", width: "76px", unit: "ns", number: (row) => row.oldest },
+        { id: "newest", title: "to", width: "76px", unit: "ns", number: (row) => row.newest },
         ...pathColumns<Island>(
             of,
             (row) => of.names.ofLine(row.line),
@@ -454,6 +500,11 @@ function Editor({
 function VerdictRow({ profile }: ViewProps): JSX.Element | null {
     if (state.value.region || state.value.of) return null;
     const verdict = verdictOf(profile.summary.samples ?? []);
+    const unasked = profile.isJob
+        ? "Of all ranks together it is not known what is lost: choose a rank in the view of the job."
+        : profile.importedFrom
+          ? `What is lost is not known: ${profile.importedFrom} does not tell.`
+          : "What is lost is not known: no look at the live blocks followed the pointers.";
     return (
         <div class="bar-row" data-verdict>
             {verdict ? (
@@ -464,9 +515,7 @@ function VerdictRow({ profile }: ViewProps): JSX.Element | null {
                     <span class="dim">{verdict.rest.join(" · ")}</span>
                 </>
             ) : (
-                <span class="dim">
-                    What is lost is not known: no look at the live blocks followed the pointers.
-                </span>
+                <span class="dim">{unasked}</span>
             )}
         </div>
     );
@@ -484,7 +533,7 @@ function Islands({ of, islands }: { of: CallTree; islands: readonly Island[] }):
             label="Lost blocks by call path"
             rows={islands}
             columns={columns}
-            sort={sort || "-bytes"}
+            sort={sort || "-whole"}
             onSort={(next) => go({ sort: next }, "replace")}
             rowKey={(row) => row.node}
             empty="Nothing is lost here."
@@ -522,7 +571,11 @@ function Leaks({
         () => leaks.reduce((best, leak) => Math.max(best, leak.bytes), 1),
         [leaks],
     );
-    const columns = useMemo(() => columnsOf(profile, of, most), [leaks]);
+    const hasVerdict = profile.summary.samples?.some((each) => isKnown(each.lost_count)) ?? false;
+    const columns = useMemo(
+        () => columnsOf(profile, of, most, hasVerdict),
+        [leaks, most, hasVerdict],
+    );
     const suppress = (leak: Leak) =>
         save(`${text}${text && !text.endsWith("\n") ? "\n" : ""}leak:${shortName(leak.name)}\n`);
     if (!alive.value) return <div class="empty" aria-busy="true" />;
@@ -569,10 +622,11 @@ function Leaks({
                         </button>
                     </>
                 )}
-                {!lost && (
+                {!lost && knowsFrees(profile) && (
                     <span class="dim">
-                        “likely”: many made, hardly any freed, or nearly all freed and a few lost. A
-                        block that a pointer still leads to looks the same from outside.
+                        {hasVerdict
+                            ? "“piles up”: many made, hardly any freed; “a few stay”: nearly all freed. What is lost, the pointers say."
+                            : "“likely”: many made, hardly any freed, or nearly all freed and a few lost. A block that a pointer still leads to looks the same from outside."}
                     </span>
                 )}
             </div>

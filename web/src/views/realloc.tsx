@@ -2,16 +2,24 @@
  * the sizes before and after, and tables have how often each step was made. */
 import { useMemo } from "preact/hooks";
 import type { JSX } from "preact";
-import { bytes, count, exact, share } from "../model/units.ts";
+import { bytes, count, exact, isKnown, share } from "../model/units.ts";
 import { link } from "../state/state.ts";
 import { HeatMap } from "../widgets/bars.tsx";
-import { Card, NotRecorded, Ready, useLoaded } from "../widgets/states.tsx";
+import { cannotHave, Card, NotRecorded, Ready, useLoaded } from "../widgets/states.tsx";
 import { coarse, heatCells, loadDistributions, type Distributions, type Row } from "./sizes.tsx";
 import type { ViewProps } from "./registry.ts";
 
 export function ReallocView({ profile }: ViewProps): JSX.Element {
     const loaded = useLoaded(() => loadDistributions(profile), [profile]);
     const program = profile.summary.program;
+    if (!isKnown(program?.["realloc_count"]))
+        return (
+            <NotRecorded
+                of={profile}
+                what="Whether blocks were reallocated is not known."
+                how="Nothing was saved yet."
+            />
+        );
     if (!program?.["realloc_count"])
         return (
             <NotRecorded
@@ -58,7 +66,9 @@ export function ReallocView({ profile }: ViewProps): JSX.Element {
                             <p class="dim">Kept of the whole program, not by region.</p>
                         </Card>
                     ) : (
-                        <></>
+                        <Card title="From which size to which">
+                            <p class="dim">{cannotHave(profile) ?? "Not recorded."}</p>
+                        </Card>
                     )
                 }
             </Ready>

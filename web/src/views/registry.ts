@@ -50,7 +50,14 @@ export interface View {
 const hasSites = (profile: Profile) => profile.has("sites");
 
 /* What is left of resident memory is no leak. */
-const hasLeaks = (profile: Profile) => hasSites(profile) && profile.level !== "resident";
+const hasLeaks = (profile: Profile) =>
+    hasSites(profile) &&
+    profile.level !== "resident" &&
+    profile.metric("live_bytes")?.recorded !== false;
+
+/* What each thread did is known of a process that Tidemark recorded. */
+const hasThreads = (profile: Profile) =>
+    profile.has("threads") && !profile.isJob && !profile.importedFrom;
 
 export const views: readonly View[] = [
     { id: "summary", title: "Summary", group: "", show: SummaryView, has: () => true },
@@ -130,7 +137,7 @@ export const views: readonly View[] = [
         title: "Threads",
         group: "How",
         show: ThreadsView,
-        has: (profile) => profile.has("threads"),
+        has: hasThreads,
         threads: true,
         notByRegion: "What each thread asked for is kept of the whole program, not by region.",
         notByLevel: "What each thread asked for is kept of the heap.",
@@ -140,7 +147,7 @@ export const views: readonly View[] = [
         title: "Stacks",
         group: "What else",
         show: StacksView,
-        has: (profile) => profile.has("threads"),
+        has: hasThreads,
         threads: true,
         notByRegion: "Threads have stacks, regions have none of their own.",
         notByLevel: "Stacks are no part of what is shown: take the choice of memory off.",

@@ -6,9 +6,9 @@ import type { JSX } from "preact";
 import { numbers, whole } from "../data/columns.ts";
 import type { Sample } from "../data/types.ts";
 import { shortName } from "../model/names.ts";
-import { baseName, callersOf, wrapperOf, type CallTree } from "../model/profile.ts";
+import { callersOf, wrapperOf, type CallTree, fileName } from "../model/profile.ts";
 import { searcher } from "../model/search.ts";
-import type { Mapping } from "../model/space.ts";
+import { mappingMark, type Mapping } from "../model/space.ts";
 import { bytes, count, exact, format } from "../model/units.ts";
 import { focusKey, wantedSites } from "../state/profiles.ts";
 import { go, link, state } from "../state/state.ts";
@@ -19,6 +19,7 @@ import { Through } from "../widgets/through.tsx";
 import { LookOptions } from "../widgets/look_options.tsx";
 import { NotRecorded, Ready, useLoaded } from "../widgets/states.tsx";
 import { OwnersView } from "./owners.tsx";
+import { RowGone } from "./space.tsx";
 import type { ViewProps } from "./registry.ts";
 
 /* There may be hundreds of thousands: names are looked up when somebody looks. */
@@ -52,17 +53,17 @@ const fields = [
 
 export function ResidentView({ profile }: ViewProps): JSX.Element {
     const samples = profile.summary.samples;
-    if (!samples?.length && profile.summary.meta["job_ranks"] !== undefined)
-        return (
-            <NotRecorded
-                what="The profile of a whole job has no looks at processes."
-                how="Each rank has its own: choose a rank in the view of the job."
-            />
-        );
     if (!samples?.length)
         return (
             <NotRecorded
-                what="The process was not looked at."
+                of={profile}
+                what={
+                    profile.isJob
+                        ? "The profile of a whole job has no looks at processes."
+                        : profile.importedFrom
+                          ? "What was resident is not in this profile."
+                          : "The process was not looked at."
+                }
                 how="record looks through /proc unless told --no-looks; some sandboxes refuse it."
             />
         );
@@ -337,7 +338,7 @@ function PathTable({
                 title: "Place",
                 width: "minmax(90px, 1fr)",
                 text: (row) => row.place,
-                show: (row) => baseName(row.place),
+                show: (row) => fileName(row.place),
             },
         ],
         [rows],
@@ -360,7 +361,9 @@ function Mappings({ profile, sample }: ViewProps & { sample: Sample }): JSX.Elem
         async () => (await profile.json<{ mappings: Mapping[] | null }>("mappings")).mappings ?? [],
         [profile],
     );
-    const has = searcher(state.value.search);
+    const has = searcher(state.value.search),
+        chosen = getOption(state.value, "row") ?? "";
+    const markOf = (row: Mapping) => mappingMark(row.kind, row.path);
     const columns: Column<Mapping & { index: number }>[] = [
         {
             id: "resident_bytes",
@@ -403,37 +406,50 @@ function Mappings({ profile, sample }: ViewProps & { sample: Sample }): JSX.Elem
     ];
     return (
         <Ready of={loaded}>
-            {(mappings) => (
-                <Table
-                    name="mappings"
-                    label="Mappings"
-                    rows={mappings
-                        .filter(
-                            (each) =>
-                                each.sample === sample.sample &&
-                                (!has || has({ function: each.kind, file: each.path ?? "" })),
-                        )
-                        .map((each, index) => ({ ...each, index }))}
-                    columns={columns}
-                    sort={state.value.sort || "-resident_bytes"}
-                    onSort={(next) => go({ sort: next }, "replace")}
-                    rowKey={(row) => row.index}
-                    foot={
-                        <span>
-                            {count(mappings.length)} rows in all looks · by kind and file: where in
-                            the address space they lay a profile does not keep ·{" "}
-                            <a
-                                href={link({
-                                    view: "space",
-                                    sort: "",
-                                    opt: `sample:${sample.sample}`,
-                                })}>
-                                as a map
-                            </a>
-                        </span>
-                    }
-                />
-            )}
+            {(mappings) => {
+                const here = mappings
+                    .filter((each) => each.sample === sample.sample)
+                    .map((each, index) => ({ ...each, index }));
+                const selected = chosen ? here.findIndex((row) => markOf(row) === chosen) : -1;
+                return (
+                    <>
+                        {chosen && selected < 0 && <RowGone of="what is mapped" />}
+                        <Table
+                            name="mappings"
+                            label="Mappings"
+                            rows={here.filter(
+                                (each) =>
+                                    !has || has({ function: each.kind, file: each.path ?? "" }),
+                            )}
+                            columns={columns}
+                            sort={state.value.sort || "-resident_bytes"}
+                            onSort={(next) => go({ sort: next }, "replace")}
+                            rowKey={(row) => row.index}
+                            selected={selected}
+                            onSelect={(row) =>
+                                go(
+                                    { opt: withOptions(state.value, { row: markOf(row) }) },
+                                    "replace",
+                                )
+                            }
+                            foot={
+                                <span>
+                                    {count(mappings.length)} rows in all looks · by kind and file:
+                                    where in the address space they lay a profile does not keep ·{" "}
+                                    <a
+                                        href={link({
+                                            view: "space",
+                                            sort: "",
+                                            opt: `sample:${sample.sample}`,
+                                        })}>
+                                        as a map
+                                    </a>
+                                </span>
+                            }
+                        />
+                    </>
+                );
+            }}
         </Ready>
     );
 }

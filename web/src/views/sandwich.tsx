@@ -5,7 +5,7 @@ import { readCurves } from "../model/curves.ts";
 import { functionMark } from "../model/focus.ts";
 import { edgesOf } from "../model/graph.ts";
 import { shortName } from "../model/names.ts";
-import { baseName, derive, type CallTree } from "../model/profile.ts";
+import { derive, type CallTree, fileName } from "../model/profile.ts";
 import { levelOver, neighbours, sumOf, throughFunction } from "../model/sandwich.ts";
 import { bytes, exact, format, share } from "../model/units.ts";
 import { focusKey, shownColumn, wantedSites } from "../state/profiles.ts";
@@ -94,7 +94,7 @@ export function Sandwich({
                     holders={list.slice(0, NEIGHBOURS).map(({ key, value }) => ({
                         name: names.ofKey(key),
                         short: shortName(names.ofKey(key)),
-                        says: baseName(
+                        says: fileName(
                             names.file(names.fileOfKey(key)) ??
                                 names.module(names.moduleOfKey(key)) ??
                                 "",

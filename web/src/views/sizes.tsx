@@ -126,6 +126,7 @@ export function SizesView({ profile }: ViewProps): JSX.Element {
                     <OfRegion profile={profile} />
                 ) : (
                     <NotRecorded
+                        of={profile}
                         what="No distributions in this profile."
                         how="They are recorded unless the profile is older than format 2, or nothing was allocated."
                     />

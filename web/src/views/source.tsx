@@ -8,7 +8,7 @@ import { functionMark } from "../model/focus.ts";
 import { linesOf, type Lines, type LineSums } from "../model/lines.ts";
 import { functionRows } from "../model/functions.ts";
 import { shortName } from "../model/names.ts";
-import { baseName, derive, type CallTree, type Profile } from "../model/profile.ts";
+import { baseName, derive, type CallTree, type Profile, fileName } from "../model/profile.ts";
 import { searcher } from "../model/search.ts";
 import { inSlices } from "../model/slices.ts";
 import { both } from "../model/tree.ts";
@@ -115,7 +115,7 @@ function fileColumns(unit: Unit, most: number): Column<FileRow>[] {
             title: "file",
             width: "minmax(140px, 1fr)",
             text: (row) => row.path,
-            show: (row) => baseName(row.path),
+            show: (row) => fileName(row.path),
         },
     ];
 }
@@ -656,7 +656,7 @@ function Leading({
                                     </span>{" "}
                                     {ownLines(of, path.node)
                                         .slice(0, 10)
-                                        .map((at) => shortName(of.names.ofLine(at)))
+                                        .map((at) => of.names.shortOfLine(at))
                                         .join(" ← ")}
                                 </div>
                             ))}

@@ -1,12 +1,13 @@
 /* The address space: everything that the process has mapped at a look, by what it is, and inside the
  * allocator's memory by address down to pages. A table below has the parts of what is zoomed. */
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useMemo } from "preact/hooks";
 import type { JSX } from "preact";
 import { fillTitles, heapColour, readHeap } from "../model/heap.ts";
 import { frameAddress, frameOfAddress } from "../model/flame.ts";
 import { moduleColour } from "../model/palette.ts";
 import { baseName, type CallTree } from "../model/profile.ts";
 import {
+    mappingMark,
     pictureOf,
     sizeOf,
     spaceOf,
@@ -82,14 +83,14 @@ export function SpaceView({ profile }: ViewProps): JSX.Element {
             {({ mappings, heap, of }) =>
                 mappings.length ? (
                     <Looked profile={profile} mappings={mappings} heap={heap} of={of} />
-                ) : profile.summary.meta["job_ranks"] !== undefined ? (
-                    <NotRecorded
-                        what="The profile of a whole job has no looks at processes."
-                        how="Each rank has its own: choose a rank in the view of the job."
-                    />
                 ) : (
                     <NotRecorded
-                        what="What the process had mapped is not in this profile."
+                        of={profile}
+                        what={
+                            profile.isJob
+                                ? "The profile of a whole job has no looks at processes."
+                                : "What the process had mapped is not in this profile."
+                        }
                         how="record looks through /proc unless told --no-looks; some sandboxes refuse it."
                     />
                 )
@@ -225,6 +226,7 @@ function Picture({ space, by, heap, of }: Known & { space: Space; by: Measure })
         go({
             opt: withOptions(state.value, {
                 zoom: frameAddress(flame, at, nameOf) || undefined,
+                row: undefined,
             }),
         });
     return (
@@ -296,6 +298,15 @@ function Legend({
 
 /* ---- The same in words ---- */
 
+/* What the address has chosen is not in this look, or not in this recording. */
+export function RowGone({ of }: { of: string }): JSX.Element {
+    return (
+        <p class="notice" role="status" data-gone>
+            What this address chose is not there. Shown is all of {of}.
+        </p>
+    );
+}
+
 function Parts({
     of,
     by,
@@ -306,8 +317,9 @@ function Parts({
     onZoom: (part: Part) => void;
 }): JSX.Element {
     const rows = of.children.length ? of.children : [of];
-    const [selected, setSelected] = useState(-1);
-    useEffect(() => setSelected(-1), [of]);
+    const chosen = getOption(state.value, "row") ?? "",
+        markOf = (row: Part) => mappingMark(of.name, row.name),
+        selected = chosen ? rows.findIndex((row) => markOf(row) === chosen) : -1;
     const most = rows.reduce((best, row) => Math.max(best, sizeOf(row, by)), 1);
     const columns: Column<Part>[] = [
         {
@@ -348,26 +360,34 @@ function Parts({
         },
     ];
     return (
-        <Table
-            name="space"
-            label={`Parts of ${of.name}`}
-            rows={rows}
-            columns={columns}
-            sort={state.value.sort || `-${by}_bytes`}
-            onSort={(next) => go({ sort: next }, "replace")}
-            rowKey={(row) => rows.indexOf(row)}
-            selected={selected}
-            onSelect={(row) => setSelected(rows.indexOf(row))}
-            onOpen={(row) => row.children.length && onZoom(row)}
-            foot={
-                <span>
-                    Enter or a double click goes into a part;{" "}
-                    <a href={link({ view: "resident", opt: "list:mappings", sort: "" })}>
-                        mappings by file
-                    </a>
-                    , <a href={link({ view: "resident", opt: "list:heap", sort: "" })}>page map</a>
-                </span>
-            }
-        />
+        <>
+            {chosen && selected < 0 && <RowGone of={of.name} />}
+            <Table
+                name="space"
+                label={`Parts of ${of.name}`}
+                rows={rows}
+                columns={columns}
+                sort={state.value.sort || `-${by}_bytes`}
+                onSort={(next) => go({ sort: next }, "replace")}
+                rowKey={(row) => rows.indexOf(row)}
+                selected={selected}
+                onSelect={(row) =>
+                    go({ opt: withOptions(state.value, { row: markOf(row) }) }, "replace")
+                }
+                onOpen={(row) => row.children.length && onZoom(row)}
+                foot={
+                    <span>
+                        Enter or a double click goes into a part;{" "}
+                        <a href={link({ view: "resident", opt: "list:mappings", sort: "" })}>
+                            mappings by file
+                        </a>
+                        ,{" "}
+                        <a href={link({ view: "resident", opt: "list:heap", sort: "" })}>
+                            page map
+                        </a>
+                    </span>
+                }
+            />
+        </>
     );
 }

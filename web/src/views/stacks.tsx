@@ -4,7 +4,7 @@
 import { useMemo, useState } from "preact/hooks";
 import type { JSX } from "preact";
 import { shortName } from "../model/names.ts";
-import { baseName } from "../model/profile.ts";
+import { fileName } from "../model/profile.ts";
 import { bytes, duration } from "../model/units.ts";
 import { go, link, state } from "../state/state.ts";
 import { Table, type Column } from "../widgets/table.tsx";
@@ -46,6 +46,7 @@ export function StacksView({ profile }: ViewProps): JSX.Element {
                     <Stacks profile={profile} threads={threads} />
                 ) : (
                     <NotRecorded
+                        of={profile}
                         what="How deep stacks went was not recorded."
                         how="Recordings of format 2 know it; those with --stacks=none do not."
                     />
@@ -292,7 +293,7 @@ function DeepestPath({ profile, of }: ViewProps & { of: Row }): JSX.Element {
                                                     file,
                                                     line: tree.lineNumber[line]!,
                                                 })}>
-                                                {baseName(names.place(line))}
+                                                {fileName(names.place(line))}
                                             </a>
                                         ) : (
                                             <span class="dim">{names.place(line)}</span>
@@ -374,7 +375,7 @@ function OverTime({ profile, of }: ViewProps & { of: Row }): JSX.Element {
                     Not known:{" "}
                     {profile.window
                         ? "looks at the process are of the whole run"
-                        : profile.summary.meta["job_ranks"] !== undefined
+                        : profile.isJob
                           ? "looks are at each rank, and this is the whole job"
                           : "the process was not looked at (--no-looks)"}
                     .

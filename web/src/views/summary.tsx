@@ -6,10 +6,18 @@ import type { JSX } from "preact";
 import type { Insight, Peak, Region, Top, TopFunction, Summary } from "../data/types.ts";
 import { highest, holders, noHolders, notable } from "../model/peaks.ts";
 import { sureHint } from "../model/estimate.ts";
-import { focusOn, kindsOfLedger, kindToSee, whenOfOwners, type Owners } from "../model/owners.ts";
+import {
+    focusOn,
+    kindsOfLedger,
+    kindToSee,
+    ownersOfProgram,
+    toolOf,
+    whenOfOwners,
+    type Owners,
+} from "../model/owners.ts";
 import { verdictOf } from "../model/verdict.ts";
 import { shortName } from "../model/names.ts";
-import { baseName, type Profile } from "../model/profile.ts";
+import { baseName, type Profile, fileName, titleOf } from "../model/profile.ts";
 import { duration, exact, format, isKnown, share, type Unit } from "../model/units.ts";
 import { go, link } from "../state/state.ts";
 import type { ViewState } from "../state/url.ts";
@@ -58,8 +66,16 @@ export function SummaryView({ profile }: ViewProps): JSX.Element {
                     {sentence}
                 </div>
             ))}
-            {!summary.ended_well && summary.state !== "recording" && (
-                <div class="notice bad">The program’s end: {summary.end}.</div>
+            {profile.importedFrom ? (
+                <div class="notice">
+                    Imported from {profile.importedFrom}: what that did not record is not known
+                    here.
+                </div>
+            ) : (
+                !summary.ended_well &&
+                summary.state !== "recording" && (
+                    <div class="notice bad">The program’s end: {summary.end}.</div>
+                )
             )}
             {summary.warnings
                 .filter((sentence) => !summary.losses.includes(sentence))
@@ -196,9 +212,11 @@ function Headline({ profile }: ViewProps): JSX.Element {
 
 function ResidentCard({ profile, owners }: ViewProps & { owners: Owners | null }): JSX.Element {
     const sample = profile.summary.samples?.findLast((each) => each.ledger);
-    const whole = owners ? owners.resident_bytes : sample?.resident_bytes;
+    const tool = owners ? toolOf(owners.owners) : (sample?.ledger?.["tool_bytes"] ?? 0);
+    const all = owners ? owners.resident_bytes : sample?.resident_bytes;
+    const whole = isKnown(all) ? all - tool : all;
     const parts = owners
-        ? partsOf(owners.owners, KINDS)
+        ? partsOf(ownersOfProgram(owners.owners), KINDS)
         : sample?.ledger
           ? ledgerBar(sample.ledger)
           : [];
@@ -218,7 +236,18 @@ function ResidentCard({ profile, owners }: ViewProps & { owners: Owners | null }
                 )
             }>
             {parts.length > 0 ? (
-                <PartsBar label="Resident memory by owner" parts={parts} />
+                <>
+                    <PartsBar label="Resident memory by owner" parts={parts} />
+                    {tool > 0 && (
+                        <p class="dim tight" data-tool>
+                            without{" "}
+                            <a href={link(kindToSee("tool"))} title={exact(tool, "bytes")}>
+                                {format(tool, "bytes")}
+                            </a>{" "}
+                            of Tidemark’s own
+                        </p>
+                    )}
+                </>
             ) : (
                 <p class="dim">{noLedger(profile)}</p>
             )}
@@ -226,11 +255,11 @@ function ResidentCard({ profile, owners }: ViewProps & { owners: Owners | null }
     );
 }
 
-const KINDS = 6; /* that the headline tells apart */
+const KINDS = 5; /* that the headline tells apart */
 
 const ledgerBar = (ledger: Record<string, number>): BarPart[] =>
     ledgerParts.flatMap(([name, title, tone]) =>
-        (ledger[name] ?? 0) > 0
+        name !== "tool_bytes" && (ledger[name] ?? 0) > 0
             ? [{ title, tone, bytes: ledger[name]!, href: link({ view: "resident", opt: "" }) }]
             : [],
     );
@@ -249,13 +278,13 @@ function HoldersCard({
     isOfOwners: boolean;
     none: string;
 }): JSX.Element {
-    const of = owners ? (owners.resident_bytes ?? 0) : (top?.total ?? 0);
+    const of = owners ? (owners.resident_bytes ?? 0) - toolOf(owners.owners) : (top?.total ?? 0);
     const holders = owners
         ? holdersOf(owners.owners, HOLDERS)
         : (top?.functions ?? []).slice(0, HOLDERS).map((row) => ({
               name: titleOfRow(row),
-              short: shortName(titleOfRow(row)),
-              says: row.file ? baseName(row.file) : row.module ? baseName(row.module) : "",
+              short: titleOf(titleOfRow(row), row.file),
+              says: row.file ? fileName(row.file) : row.module ? baseName(row.module) : "",
               bytes: row.exclusive,
               tone: "data-1",
               href: link({ view: "flame", metric: "at_peak_bytes", fn: row.key }),
@@ -306,7 +335,7 @@ function HeapCard({ profile, top }: ViewProps & { top: Top | undefined }): JSX.E
                 <p class="tight nowrap" title={titleOfRow(first)}>
                     <span class="dim">{share(first.exclusive / top.total)} of it held by</span>{" "}
                     <a href={link({ view: "flame", metric: "at_peak_bytes", fn: first.key })}>
-                        {shortName(titleOfRow(first))}
+                        {titleOf(titleOfRow(first), first.file)}
                     </a>
                 </p>
             )}
@@ -567,9 +596,11 @@ function Spark({ profile }: ViewProps): JSX.Element {
 }
 
 const noLedger = (of: Profile) =>
-    of.summary.meta["job_ranks"] !== undefined
+    of.isJob
         ? "Known of each rank: choose one in the view of the job."
-        : "Not recorded: /proc was not looked at (--no-looks), or it could not be.";
+        : of.importedFrom
+          ? `Not known: it was recorded by ${of.importedFrom}.`
+          : "Not recorded: /proc was not looked at (--no-looks), or it could not be.";
 
 /* Where the owners of a part of the ledger are. */
 const ledgerLink = (of: Profile, name: string) =>
@@ -841,7 +872,9 @@ function insightLink({ id, paths }: Insight): string | null {
 
 /* A sentence that leads to its place; what it is known from, if that is asked for. */
 function InsightRow({ insight }: { insight: Insight }): JSX.Element {
-    const href = insightLink(insight);
+    const href = insightLink(insight),
+        first = insight.paths[0]?.frames[0],
+        place = first?.file ? `${fileName(first.file)}:${first.line}` : "";
     const [open, setOpen] = useState(insight.severity === "severe");
     return (
         <li>
@@ -851,6 +884,7 @@ function InsightRow({ insight }: { insight: Insight }): JSX.Element {
             <span class="sentence">
                 {href ? <a href={href}>{insight.title}</a> : insight.title}
                 {insight.cost !== null && <span class="dim"> {share(insight.cost)}</span>}
+                {place && <span class="dim"> · {place}</span>}
             </span>
             <details open={open} onToggle={(event) => setOpen(event.currentTarget.open)}>
                 <summary aria-label={`Why: ${insight.title}`}>why</summary>
@@ -885,7 +919,7 @@ function InsightRow({ insight }: { insight: Insight }): JSX.Element {
                                                 file: path.frames[0].file,
                                                 line: path.frames[0].line ?? 0,
                                             })}>
-                                            {baseName(path.frames[0].file)}:{path.frames[0].line}
+                                            {fileName(path.frames[0].file)}:{path.frames[0].line}
                                         </a>
                                     </>
                                 )}
@@ -1011,7 +1045,7 @@ function TopFunctions({ profile }: ViewProps): JSX.Element {
                                                             go(to(each.metric, row));
                                                         }}>
                                                         {row.function
-                                                            ? shortName(row.function)
+                                                            ? titleOf(row.function, row.file)
                                                             : `[${baseName(row.module ?? "?")}]`}
                                                     </a>
                                                 </td>

@@ -7,7 +7,7 @@ import { shortName } from "../model/names.ts";
 import { go, link, state } from "../state/state.ts";
 import { HeatMap } from "../widgets/bars.tsx";
 import { Table, type Column } from "../widgets/table.tsx";
-import { Card, Ready, useLoaded } from "../widgets/states.tsx";
+import { cannotHave, Card, NotRecorded, Ready, useLoaded } from "../widgets/states.tsx";
 import type { ViewProps } from "./registry.ts";
 
 export interface Thread {
@@ -80,9 +80,17 @@ export function ThreadsView({ profile }: ViewProps): JSX.Element {
     }, [profile]);
     return (
         <Ready of={loaded}>
-            {({ threads, exchanges }) => (
-                <Threads profile={profile} threads={threads} exchanges={exchanges} />
-            )}
+            {({ threads, exchanges }) =>
+                threads.length || !cannotHave(profile) ? (
+                    <Threads profile={profile} threads={threads} exchanges={exchanges} />
+                ) : (
+                    <NotRecorded
+                        of={profile}
+                        what="What each thread asked for is not in this profile."
+                        how=""
+                    />
+                )
+            }
         </Ready>
     );
 }

@@ -82,7 +82,7 @@ function levelSeries(
         {
             title: "live blocks, bytes",
             tone: "data-1",
-            values: timeline.column("requested_max"),
+            values: steady(timeline.column("requested_max")),
             format: bytes,
             binary: true,
             filled: true,
@@ -120,7 +120,7 @@ function levelSeries(
     series.push({
         title: "live blocks, number",
         tone: "data-3",
-        values: timeline.column("blocks_max"),
+        values: steady(timeline.column("blocks_max")),
         format: count,
         scale: "count",
         hidden: true,
@@ -169,6 +169,12 @@ function rateSeries(timeline: Timeline): PlotSeries[] {
             },
         ] satisfies PlotSeries[]
     ).filter(({ values }) => values.some((value) => !Number.isNaN(value)));
+}
+
+/* A job's profile has levels over time, and 0 for what was asked for when; so have some tools'. */
+function hasRates(profile: Profile, timeline: Timeline): boolean {
+    const isSome = (name: string) => timeline.column(name).some((value) => value > 0);
+    return !profile.summary.program?.["alloc_count"] || isSome("alloc_count");
 }
 
 /* The peaks, the marks of the program, and moments that somebody has noted, as lines over the curves. */
@@ -314,7 +320,16 @@ function Timelines({ profile, timeline }: ViewProps & { timeline: Timeline }): J
                     </>
                 )}
             </p>
-            <Card title="Levels (highest in each interval)">
+            <Card
+                title="Levels (highest in each interval)"
+                tools={
+                    timeline.column("requested_max").some(Number.isNaN) && (
+                        <span class="dim">
+                            straight between the moments that{" "}
+                            {profile.importedFrom ?? "the recording"} told
+                        </span>
+                    )
+                }>
                 <Plot
                     name="memory"
                     label="Memory over time"
@@ -345,7 +360,7 @@ function Timelines({ profile, timeline }: ViewProps & { timeline: Timeline }): J
                     pick={pick}
                 />
             )}
-            {rates.length > 0 && (
+            {rates.length > 0 && hasRates(profile, timeline) && (
                 <Card title="Rates">
                     <Plot
                         name="rates"
@@ -582,6 +597,10 @@ function atLooks(timeline: Timeline, samples: readonly Sample[]): (number | null
     return values.some((value) => value !== null) ? values : null;
 }
 
+/* A level of every interval; where another tool told it now and then, straight between two of them. */
+export const steady = (values: Float64Array): Float64Array | (number | null)[] =>
+    values.some(Number.isNaN) ? fillGaps(values) : values;
+
 /* Readings of /proc come now and then: between two of them the line goes on. */
 function fillGaps(values: Float64Array): (number | null)[] {
     const filled: (number | null)[] = Array.from(values, (value) =>
@@ -796,7 +815,7 @@ function Areas({
                                 </dt>
                                 <dd class="nowrap" title={of.names.ofLine(group.line)}>
                                     <a href={link({ view: "flame", fn: group.key })}>
-                                        {shortName(of.names.ofLine(group.line))}
+                                        {of.names.shortOfLine(group.line)}
                                     </a>
                                 </dd>
                             </>
@@ -852,7 +871,7 @@ function MomentCard({ profile, at }: ViewProps & { at: number }): JSX.Element {
                                 </dt>
                                 <dd class="nowrap" title={of.names.ofLine(line)}>
                                     <a href={link({ view: "flame", fn: key })}>
-                                        {shortName(of.names.ofLine(line))}
+                                        {of.names.shortOfLine(line)}
                                     </a>
                                 </dd>
                             </>
@@ -981,7 +1000,7 @@ function stack(
         );
     }
     largest.forEach((group, number) =>
-        add(shortName(of.names.ofLine(group.line)).slice(0, 40), tone[number]!, held[number]!),
+        add(of.names.shortOfLine(group.line).slice(0, 40), tone[number]!, held[number]!),
     );
     const rest = isWhole
         ? level.map((value, point) => Math.max(0, value - sum[point]!))

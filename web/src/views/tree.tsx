@@ -10,7 +10,7 @@ import { functionMark } from "../model/focus.ts";
 import { edgesOf, pruneGraph, shares, toDot, usualShare, type Edge } from "../model/graph.ts";
 import { shortName } from "../model/names.ts";
 import { searcher } from "../model/search.ts";
-import { baseName, type CallTree } from "../model/profile.ts";
+import { type CallTree, fileName, titleOf } from "../model/profile.ts";
 import { exact, format, share, type Unit } from "../model/units.ts";
 import {
     focusKey,
@@ -266,7 +266,7 @@ function Graph({
     const dot = useMemo(
         () =>
             toDot(graph, {
-                name: (key) => shortName(of.names.ofKey(key)),
+                name: (key) => titleOf(of.names.ofKey(key), of.names.file(of.names.fileOfKey(key))),
                 full: (key) => of.names.ofKey(key),
                 value: (value) => format(value, unit),
                 total,
@@ -646,7 +646,7 @@ function DownTable({
             title: "place",
             width: "minmax(120px, 1fr)",
             text: (row) => (row.at ? names.place(flame.frames[row.at]!.line) : ""),
-            show: (row) => (row.at ? baseName(names.place(flame.frames[row.at]!.line)) : ""),
+            show: (row) => (row.at ? fileName(names.place(flame.frames[row.at]!.line)) : ""),
         },
     ];
     return (
@@ -793,7 +793,7 @@ function Butterfly({
                 </span>
                 <span class="dim">
                     itself {format(exclusive[fn], unit)} ·{" "}
-                    {baseName(of.names.file(of.names.fileOfKey(fn)) ?? "")}
+                    {fileName(of.names.file(of.names.fileOfKey(fn)) ?? "")}
                 </span>
             </div>
             {table("callees", "by callees", callees)}

@@ -126,11 +126,10 @@ function heat(share: number, dark: boolean): string {
     return `rgb(${mix(0)},${mix(1)},${mix(2)})`;
 }
 
-/* Room for the headings of rows, on the left, and of columns, below; in px. */
-const left = 64,
-    foot = 20;
+const foot = 20; /* room for the headings of columns, below; in px */
 
 interface Room {
+    left: number; /* for the headings of rows */
     width: number;
     tall: number;
     w: number; /* of a cell */
@@ -140,7 +139,7 @@ interface Room {
 function drawCells(
     context: Brush,
     cells: readonly HeatCell[],
-    { width, tall, w, h }: Room,
+    { left, width, tall, w, h }: Room,
     linear: boolean,
 ): void {
     const dark = theme.value === "dark";
@@ -168,12 +167,26 @@ function drawCells(
     }
 }
 
+/* As wide as the widest heading of a row, and at most two fifths of all. */
+function leftOf(context: Brush, rows: readonly string[], width: number): number {
+    context.font = "11px sans-serif";
+    const widest = rows.reduce((most, row) => Math.max(most, context.measureText(row).width), 0);
+    return Math.max(64, Math.min(Math.ceil(widest) + 10, Math.round(width * 0.4)));
+}
+
+/* The text, or what of its end there is room for: a thread's number stands there. */
+function endOf(context: Brush, text: string, room: number): string {
+    let end = text;
+    while (end.length > 1 && context.measureText(end).width > room) end = `…${end.slice(2)}`;
+    return end;
+}
+
 /* As many headings as do not lie on one another. */
 function drawHeadings(
     context: Brush,
     columns: readonly string[],
     rows: readonly string[],
-    { width, tall, w, h }: Room,
+    { left, width, tall, w, h }: Room,
 ): void {
     context.fillStyle = colour("dim");
     context.font = "11px sans-serif";
@@ -182,7 +195,8 @@ function drawHeadings(
     const every = Math.max(1, Math.ceil(14 / h));
     rows.forEach(
         (row, at) =>
-            at % every === 0 && context.fillText(row, left - 6, tall - foot - (at + 0.5) * h),
+            at % every === 0 &&
+            context.fillText(endOf(context, row, left - 8), left - 6, tall - foot - (at + 0.5) * h),
     );
     context.textAlign = "center";
     context.textBaseline = "alphabetic";
@@ -219,11 +233,14 @@ export function HeatMap({
     onPick?: (cell: HeatCell) => void;
     linear?: boolean;
 }): JSX.Element {
-    const grid = useRef(new Map<number, HeatCell>());
+    const grid = useRef(new Map<number, HeatCell>()),
+        edge = useRef(64);
     const canvas = useCanvas(
         ({ context, width, height: tall }) => {
+            const left = (edge.current = leftOf(context, rows, width));
             grid.current = new Map(cells.map((cell) => [cell.y * columns.length + cell.x, cell]));
             const room = {
+                left,
                 width,
                 tall,
                 w: (width - left) / Math.max(1, columns.length),
@@ -235,7 +252,8 @@ export function HeatMap({
         [cells, height, theme.value, columns, rows],
     );
     const find = (event: MouseEvent): HeatCell | undefined => {
-        const box = canvas.current!.getBoundingClientRect();
+        const box = canvas.current!.getBoundingClientRect(),
+            left = edge.current;
         const x = Math.floor(
             ((event.clientX - box.left - left) / (box.width - left)) * columns.length,
         );

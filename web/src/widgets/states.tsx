@@ -5,6 +5,7 @@ import type { ComponentChildren, JSX } from "preact";
 
 export type Loaded<T> =
     { state: "waiting" } | { state: "there"; value: T } | { state: "failed"; why: string };
+import type { Profile } from "../model/profile.ts";
 import { atOnce, breathe, inSlices, type Work } from "../model/slices.ts";
 import { busyWith } from "../state/busy.ts";
 
@@ -92,14 +93,31 @@ export function Ready<T>({
     return <>{children(of.value)}</>;
 }
 
-/* A view whose data was not recorded says so, and how it can be had. */
-export function NotRecorded({ what, how }: { what: string; how: ComponentChildren }): JSX.Element {
+/* Why the profile of a whole job, or of what another tool recorded, has no such data; null: it may
+ * have it. */
+export function cannotHave(profile: Profile): string | null {
+    if (profile.isJob) return "Each rank has its own: choose a rank in the view of the job.";
+    return (
+        profile.importedFrom && `It was recorded by ${profile.importedFrom}, which does not tell.`
+    );
+}
+
+/* A view whose data was not recorded says so, and how it can be had: `how`, where `of` may have it. */
+export function NotRecorded({
+    what,
+    how,
+    of,
+}: {
+    what: string;
+    how: ComponentChildren;
+    of?: Profile;
+}): JSX.Element {
     return (
         <div class="empty">
             <p>
                 <b>{what}</b>
             </p>
-            <p>{how}</p>
+            <p>{(of && cannotHave(of)) ?? how}</p>
         </div>
     );
 }

@@ -70,7 +70,7 @@ export class SvgBrush implements Brush {
     }
     measureText(text: string): { width: number } {
         return {
-            width: text.length * 0.55 * parseFloat(/([\d.]+)px/.exec(this.font)?.[1] ?? "12"),
+            width: text.length * 0.6 * parseFloat(/([\d.]+)px/.exec(this.font)?.[1] ?? "12"),
         };
     }
     beginPath(): void {

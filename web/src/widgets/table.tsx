@@ -1,6 +1,6 @@
 /* The one table of the page, for hundreds of thousands of rows. Only the rows in sight are in
  * the document. It sorts, follows keys, shows bars in cells, and saves all rows as CSV or JSON. */
-import { useEffect, useId, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { ComponentChildren, JSX, RefObject } from "preact";
 import { orderInSlices } from "../model/order.ts";
 import { atOnce, sortedTexts, type Work } from "../model/slices.ts";
@@ -345,6 +345,22 @@ function followKey<Row>(event: KeyboardEvent, of: Selected<Row>, box: HTMLElemen
     event.preventDefault();
 }
 
+/* The row that an address has chosen is in sight when the table comes; later its reader scrolls. */
+function useRowInSight(
+    scroll: { current: HTMLDivElement | null },
+    selectedAt: number,
+    rowHeight: number,
+    height: number,
+): void {
+    const isNew = useRef(true);
+    useLayoutEffect(() => {
+        if (!isNew.current || !height) return;
+        isNew.current = false;
+        const below = (selectedAt + 3) * rowHeight - height;
+        if (selectedAt >= 0 && below > 0) scroll.current!.scrollTop = below;
+    }, [height]);
+}
+
 export function Table<Row>(props: TableProps<Row>): JSX.Element {
     const { sort, rowKey } = props;
     const scroll = useRef<HTMLDivElement>(null);
@@ -361,6 +377,8 @@ export function Table<Row>(props: TableProps<Row>): JSX.Element {
                 : sorted.findIndex((row) => rowKey(row) === props.selected),
         [sorted, props.selected],
     );
+
+    useRowInSight(scroll, selectedAt, rowHeight, height);
 
     const headHeight = columns.some((column) => column.title.includes(" ")) ? 38 : 26;
     const onKeyDown = (event: KeyboardEvent) =>
