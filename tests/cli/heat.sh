@@ -40,6 +40,18 @@ tidemark report --json run.tmk | jq -c '[.owners[] | select(.kind == "file") | .
 echo "== nobody asked"
 try tidemark record -q -o none.tmk "$VICTIMS/basic" 1
 tidemark report --show=heat none.tmk | grep -c 'is not known'
+echo "== what was never written has no lag, and none is said to be known"
+cc -o idle -x c - <<'EOF'
+#include <stdlib.h>
+#include <unistd.h>
+int main(void)
+{
+    char *volatile kept = malloc(100000);
+    return usleep(500000) | !kept;
+}
+EOF
+tidemark record -q --heat=50ms -o idle.tmk ./idle
+tidemark report --show=heat idle.tmk | grep -o 'whole pages only.*' | cut -d' ' -f1-4
 echo "== lag and drag are what the program measures, to the error that they come with"
 tidemark record -q --heat=50ms --trace -o lags.tmk "$VICTIMS/lags" >measured
 query lags.tmk "SELECT function, bytes / 4096, unwritten_bytes / 4096, life_kib_ms, lag_kib_ms, drag_kib_ms,

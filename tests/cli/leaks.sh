@@ -67,6 +67,9 @@ echo "== as a limit"
 printf '[program]\nlost = 0\n[function."cut_list"]\nlost_blocks = 8\n' >budget.toml
 tidemark check -b budget.toml --json run.tmk | jq -c '.verdicts[] | [.metric, .scope, .state, .value]'
 try tidemark check -b budget.toml -S known run.tmk
+echo "== of one block"
+tidemark record -q -o one.tmk "$VICTIMS/lost" lose_one
+tidemark leaks one.tmk | sed -n '2s/([^)]*)/(T after the start)/p'
 echo "== the insight"
 tidemark record -q -o large.tmk "$VICTIMS/lost" large_lost
 tidemark insight --json large.tmk | jq -c '.insights[] | select(.id == "leak-lost") | [.severity, .title]'

@@ -48,8 +48,10 @@ static void leaks_text_add_when(struct strbuf *out, const struct leaks *leaks)
 {
     const struct profile_sample *sample = leaks->sample;
     strbuf_add_string(out, profile_sample_when(sample));
-    strbuf_addf(out, " (%s after the start), when %s blocks were alive\n",
-                human_duration(sample->time_ns).text, figure_human_exact(sample->live_count).text);
+    bool is_one = figure_equal(sample->live_count, figure_of(1));
+    strbuf_addf(out, " (%s after the start), when %s block%s alive\n",
+                human_duration(sample->time_ns).text, figure_human_exact(sample->live_count).text,
+                is_one ? " was" : "s were");
 }
 
 static void leaks_text_add_callers(struct strbuf *out, const struct leaks *leaks,

@@ -89,7 +89,9 @@ int report_section_heat(struct report_text *text)
         report_text_heat_add_rows(text, rows, count);
     } else {
         report_part_title(text, "Heat", NULL);
-        report_part_note(text, "when pages were written is not known: record with --heat=1s");
+        report_part_note(
+            text, "when pages were written is not known: nobody asked (record --heat=1s), or the "
+                  "program ended before it was looked at");
     }
     free(rows);
     return report_text_add_page_use(text);

@@ -124,9 +124,11 @@ static void report_text_page_use_say_error(struct report_text *text,
     struct strbuf line = STRBUF_INIT;
     struct human lag, drag;
     uint64_t written = all->bytes - all->unwritten_bytes;
-    strbuf_addf(&line, "whole pages only; lag is known to %s, drag to %s on average",
-                report_text_page_use_mean(all->lag_error_kib_ms, written, &lag),
-                report_text_page_use_mean(all->drag_error_kib_ms, written, &drag));
+    strbuf_add_string(&line, "whole pages only");
+    if (written)
+        strbuf_addf(&line, "; lag is known to %s, drag to %s on average",
+                    report_text_page_use_mean(all->lag_error_kib_ms, written, &lag),
+                    report_text_page_use_mean(all->drag_error_kib_ms, written, &drag));
     if (all->unseen_count)
         strbuf_addf(&line, "; of %s more block%s neither is known",
                     human_count(all->unseen_count).text, human_plural(all->unseen_count));
