@@ -8,6 +8,8 @@ Of src/, bfm/src/ and bfm/bench/:
 - A static function begins with a word of its file's name, or with its room's: look_take_pages() in proc_look.c,
   report_add() in report_text_heat.c. The last word of a room or file may be in the singular: call_sites.c has
   call_site_add(). SHORT lists what stands for a room instead.
+- So does a variable of a file in src/ that is not constant. In BFM functions have the names that it would need.
+- No two files of src/, nor of bfm/src/, have a static function of one name.
 - Any other function begins with a word of the name of a file or a structure of its room, since its header need not
   be its file's, or has a name that is not ours to choose: what an export map lists (the functions that we stand in
   for, and the ABI).
@@ -30,6 +32,9 @@ MACRO = re.compile(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", re.M)
 ATTRIBUTE = re.compile(r"__attribute__\(\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)\)[ ]?|\b__always_inline\b|\bElfW\(\w+\)")
 FUNCTION = re.compile(r"^(?![#}\s])(?P<head>[^;{}=]*?)\b(?P<name>[a-z_]\w*)\s*\((?P<rest>[^;{}]*)\)[^;{}()=]*\n\{", re.M)
 TAG = re.compile(r"^(?:typedef |static )?(?:const )?(struct|union|enum) (\w+)(?: __attribute__\(\([^{;]*\)\))? \{", re.M)
+VARIABLE = re.compile(r"^static (?!const\b|inline\b)(?P<type>[^;={}()]*?)\b(?P<name>[a-z_]\w*)(?:\[[^\]]*\])*(?: =|;|,)", re.M)
+OF_A_STRUCTURE = re.compile(r"^static (?:struct|union)[^;={}()]*\{.*?^\}[^;=\n]*?\b([a-z_]\w*)(?:\[[^\]]*\])*(?: =|;)", re.M | re.S)
+CONSTANT = re.compile(r"\bconst\b[^*]*$")
 PARTS = ("src", "bfm/src", "bfm/bench")
 SHORT = {"commands": "cmd", "counters": "count", "alloc_driver": "driver", "bench": "bench", "alloc": "bench"}
 
@@ -77,6 +82,13 @@ def functions(text):
         yield found["name"], re.search(r"\bstatic\b", found["head"]) is not None
 
 
+def variables(text):
+    for found in VARIABLE.finditer(text):
+        if not CONSTANT.search(found["type"]):
+            yield found["name"]
+    yield from OF_A_STRUCTURE.findall(text)
+
+
 def read_exceptions(root):
     found = {}
     for line in open(os.path.join(root, "tests/house/names.txt"), encoding="utf-8"):
@@ -86,7 +98,7 @@ def read_exceptions(root):
 
 
 def main(root, build):
-    faults, tags = [], collections.defaultdict(set)
+    faults, tags, statics = [], collections.defaultdict(set), collections.defaultdict(set)
     texts = {path: text_of(root, path) for path in sources(root)}
     of_room = collections.defaultdict(set)
     for path in texts:
@@ -103,26 +115,35 @@ def main(root, build):
                 return True
         return False
 
-    counted = 0
+    counted = counted_variables = 0
     for path, text in texts.items():
         for name, is_static in functions(text):
             counted += 1
             is_local = is_static and path.endswith(".c")
+            if is_local:
+                statics[path.split("/")[0], name].add(path)
             may = beginnings(path) if is_local else of_room[os.path.dirname(path)]
             if not is_local and any(fnmatch.fnmatchcase(name, pattern) for pattern in given):
                 continue
             if first_word(name) not in may and not excepted(name):
                 faults.append(f"{path}: {'static ' if is_local else ''}{name}() does not say whose it is: it begins with "
                               f"no word of {stem(path)}, nor with its room's")
+        for name in variables(text) if path.startswith("src/") and path.endswith(".c") else []:
+            counted_variables += 1
+            if first_word(name) not in beginnings(path) and not excepted(name):
+                faults.append(f"{path}: the variable {name} does not say whose it is")
         for kind, tag in TAG.findall(text):
             tags[path.split("/")[0], tag].add(path)
     for (_, tag), paths in sorted(tags.items()):
         if len(paths) > 1 and not excepted(tag):
             faults.append(f"{tag}: one name for several things, in {', '.join(sorted(paths))}")
+    for (_, name), paths in sorted(statics.items()):
+        if len(paths) > 1:
+            faults.append(f"{name}(): one name for several static functions, in {', '.join(sorted(paths))}")
     faults += [f"names.txt: {pattern} is not needed" for pattern, is_used in exceptions.items() if not is_used]
-    if counted < 5000:
-        faults.append(f"names.py sees {counted} functions only")
-    print("\n".join(faults) or f"{counted} functions, {len(tags)} tags")
+    if counted < 5000 or counted_variables < 100:
+        faults.append(f"names.py sees {counted} functions and {counted_variables} variables only")
+    print("\n".join(faults) or f"{counted} functions, {counted_variables} variables, {len(tags)} tags")
     return 1 if faults else 0
 
 

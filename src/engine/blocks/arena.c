@@ -21,7 +21,7 @@ static struct {
     pthread_mutex_t lock;
     void *bases[KEPT_SIZES][KEPT_OF_A_SIZE];
     size_t counts[KEPT_SIZES];
-} kept = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} arena_kept = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static void *arena_or_die(void *memory, size_t bytes)
 {
@@ -53,10 +53,10 @@ static void *arena_take_kept(size_t bytes)
 
     if (size == KEPT_SIZES)
         return NULL;
-    pthread_mutex_lock(&kept.lock);
-    if (kept.counts[size])
-        base = kept.bases[size][--kept.counts[size]];
-    pthread_mutex_unlock(&kept.lock);
+    pthread_mutex_lock(&arena_kept.lock);
+    if (arena_kept.counts[size])
+        base = arena_kept.bases[size][--arena_kept.counts[size]];
+    pthread_mutex_unlock(&arena_kept.lock);
     return base;
 }
 
@@ -68,11 +68,11 @@ static bool arena_keep(void *base, size_t bytes)
 
     if (size == KEPT_SIZES)
         return false;
-    pthread_mutex_lock(&kept.lock);
-    has_room = kept.counts[size] < KEPT_OF_A_SIZE;
+    pthread_mutex_lock(&arena_kept.lock);
+    has_room = arena_kept.counts[size] < KEPT_OF_A_SIZE;
     if (has_room)
-        kept.bases[size][kept.counts[size]++] = base;
-    pthread_mutex_unlock(&kept.lock);
+        arena_kept.bases[size][arena_kept.counts[size]++] = base;
+    pthread_mutex_unlock(&arena_kept.lock);
     return has_room;
 }
 

@@ -528,7 +528,7 @@ static struct {
     uint64_t read_ns, cost_ns; /* when it began, and what it took */
     struct cgroup_parts parts;
     bool is_reading;
-} recent_parts = {.lock = PTHREAD_MUTEX_INITIALIZER, .group = STRBUF_INIT};
+} cgroup_recent_parts = {.lock = PTHREAD_MUTEX_INITIALIZER, .group = STRBUF_INIT};
 
 static void cgroup_parts_copy(struct cgroup_parts *to, const struct cgroup_parts *from)
 {
@@ -540,23 +540,24 @@ static void cgroup_parts_copy(struct cgroup_parts *to, const struct cgroup_parts
 
 static bool cgroup_parts_is_recent(const struct strbuf *group, uint64_t now_ns)
 {
-    uint64_t most_ns = RECENT_TIMES * recent_parts.cost_ns;
+    uint64_t most_ns = RECENT_TIMES * cgroup_recent_parts.cost_ns;
     most_ns = most_ns > RECENT_NS ? most_ns : RECENT_NS;
-    return recent_parts.read_ns && strcmp(recent_parts.group.data, group->data) == 0 &&
-           (recent_parts.is_reading || now_ns - recent_parts.read_ns < most_ns);
+    return cgroup_recent_parts.read_ns &&
+           strcmp(cgroup_recent_parts.group.data, group->data) == 0 &&
+           (cgroup_recent_parts.is_reading || now_ns - cgroup_recent_parts.read_ns < most_ns);
 }
 
 /* Moves the parts into the shared reading. */
 static void cgroup_parts_keep(struct cgroup_parts *parts, const struct strbuf *group,
                               uint64_t read_ns)
 {
-    cgroup_parts_release(&recent_parts.parts);
-    recent_parts.parts = *parts;
+    cgroup_parts_release(&cgroup_recent_parts.parts);
+    cgroup_recent_parts.parts = *parts;
     *parts = CGROUP_PARTS_INIT;
-    strbuf_reset(&recent_parts.group);
-    strbuf_add(&recent_parts.group, group->data, group->length);
-    recent_parts.read_ns = read_ns;
-    recent_parts.cost_ns = now_monotonic_ns() - read_ns;
+    strbuf_reset(&cgroup_recent_parts.group);
+    strbuf_add(&cgroup_recent_parts.group, group->data, group->length);
+    cgroup_recent_parts.read_ns = read_ns;
+    cgroup_recent_parts.cost_ns = now_monotonic_ns() - read_ns;
 }
 
 /* With the lock, which is let go while hundreds of files are read: a thread that comes meanwhile
@@ -568,17 +569,17 @@ static int cgroup_parts_recent_locked(struct cgroup_parts *parts, pid_t pid,
     int error = 0;
     if (!cgroup_parts_is_recent(group, now_ns)) {
         struct cgroup_parts read = CGROUP_PARTS_INIT;
-        recent_parts.is_reading = true;
-        pthread_mutex_unlock(&recent_parts.lock);
+        cgroup_recent_parts.is_reading = true;
+        pthread_mutex_unlock(&cgroup_recent_parts.lock);
         error = cgroup_parts_read(&read, pid);
-        pthread_mutex_lock(&recent_parts.lock);
-        recent_parts.is_reading = false;
+        pthread_mutex_lock(&cgroup_recent_parts.lock);
+        cgroup_recent_parts.is_reading = false;
         if (!error)
             cgroup_parts_keep(&read, group, now_ns);
         cgroup_parts_release(&read);
     }
     if (!error)
-        cgroup_parts_copy(parts, &recent_parts.parts);
+        cgroup_parts_copy(parts, &cgroup_recent_parts.parts);
     return error;
 }
 
@@ -587,9 +588,9 @@ int cgroup_parts_recent(struct cgroup_parts *parts, pid_t pid)
     struct strbuf group = STRBUF_INIT;
     int error = proc_read(pid, "cgroup", MAX_TEXT_BYTES, &group);
     if (!error) {
-        pthread_mutex_lock(&recent_parts.lock);
+        pthread_mutex_lock(&cgroup_recent_parts.lock);
         error = cgroup_parts_recent_locked(parts, pid, &group);
-        pthread_mutex_unlock(&recent_parts.lock);
+        pthread_mutex_unlock(&cgroup_recent_parts.lock);
     }
     strbuf_release(&group);
     return error;

@@ -16,7 +16,7 @@ static struct {
     uint64_t wall_ns, ticks;
     struct rusage usage;
     _Atomic uint64_t reading_cpu_ns, reading_wall_ns;
-} begun;
+} measure_begun;
 
 static uint64_t measure_clock_ns(clockid_t clock)
 {
@@ -57,7 +57,7 @@ static uint64_t measure_read_kib(int fd, const char *key)
 
 static uint64_t measure_less_files(uint64_t resident)
 {
-    uint64_t files = measure_read_kib(begun.status, "\nRssFile:");
+    uint64_t files = measure_read_kib(measure_begun.status, "\nRssFile:");
 
     if (resident == DRIVER_UNKNOWN || files == DRIVER_UNKNOWN)
         return DRIVER_UNKNOWN;
@@ -68,10 +68,10 @@ static uint64_t measure_less_files(uint64_t resident)
  * processor updates in batches. */
 static uint64_t measure_resident_now(void)
 {
-    uint64_t exact = measure_read_kib(begun.rollup, "\nRss:");
+    uint64_t exact = measure_read_kib(measure_begun.rollup, "\nRss:");
 
-    return measure_less_files(exact != DRIVER_UNKNOWN ? exact
-                                                      : measure_read_kib(begun.status, "\nVmRSS:"));
+    return measure_less_files(
+        exact != DRIVER_UNKNOWN ? exact : measure_read_kib(measure_begun.status, "\nVmRSS:"));
 }
 
 /* Resets VmHWM. If the kernel refuses, the peak is at least that of the driver's start, which is
@@ -88,16 +88,16 @@ static void measure_forget_peak(void)
 
 void measure_begin(struct driver_result *result)
 {
-    begun.rollup = open("/proc/self/smaps_rollup", O_RDONLY | O_CLOEXEC);
-    begun.status = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+    measure_begun.rollup = open("/proc/self/smaps_rollup", O_RDONLY | O_CLOEXEC);
+    measure_begun.status = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
     for (unsigned i = 0; i < STREAM_READINGS; i++)
         result->readings[i] = DRIVER_UNKNOWN;
     measure_resident_now();
     measure_forget_peak();
     result->start_bytes = measure_resident_now();
-    getrusage(RUSAGE_SELF, &begun.usage);
-    begun.wall_ns = measure_clock_ns(CLOCK_MONOTONIC);
-    begun.ticks = ticks_now();
+    getrusage(RUSAGE_SELF, &measure_begun.usage);
+    measure_begun.wall_ns = measure_clock_ns(CLOCK_MONOTONIC);
+    measure_begun.ticks = ticks_now();
     result->cpu_ns = measure_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 }
 
@@ -108,8 +108,8 @@ void measure_reading(struct driver_result *result, uint32_t number)
 
     if (number < STREAM_READINGS)
         result->readings[number] = measure_resident_now();
-    atomic_fetch_add(&begun.reading_cpu_ns, measure_thread_ns() - cpu_ns);
-    atomic_fetch_add(&begun.reading_wall_ns, measure_clock_ns(CLOCK_MONOTONIC) - wall_ns);
+    atomic_fetch_add(&measure_begun.reading_cpu_ns, measure_thread_ns() - cpu_ns);
+    atomic_fetch_add(&measure_begun.reading_wall_ns, measure_clock_ns(CLOCK_MONOTONIC) - wall_ns);
 }
 
 /* ---- The end ------------------------------------------------------------------------------- */
@@ -127,7 +127,7 @@ static uint64_t measure_less(uint64_t whole, uint64_t part)
 
 static void measure_settle_peak(struct driver_result *result)
 {
-    uint64_t peak = measure_less_files(measure_read_kib(begun.status, "\nVmHWM:"));
+    uint64_t peak = measure_less_files(measure_read_kib(measure_begun.status, "\nVmHWM:"));
 
     for (unsigned i = 0; i < STREAM_READINGS; i++)
         if (result->readings[i] != DRIVER_UNKNOWN &&
@@ -139,22 +139,22 @@ static void measure_settle_peak(struct driver_result *result)
 void measure_end(struct driver_result *result)
 {
     uint64_t cpu_ns = measure_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - result->cpu_ns;
-    uint64_t wall_ns = measure_clock_ns(CLOCK_MONOTONIC) - begun.wall_ns;
-    uint64_t ticks = ticks_now() - begun.ticks;
+    uint64_t wall_ns = measure_clock_ns(CLOCK_MONOTONIC) - measure_begun.wall_ns;
+    uint64_t ticks = ticks_now() - measure_begun.ticks;
     struct rusage usage;
 
     getrusage(RUSAGE_SELF, &usage);
     measure_reading(result, STREAM_SAMPLES - 1);
     measure_settle_peak(result);
-    result->reading_ns = atomic_load(&begun.reading_cpu_ns);
+    result->reading_ns = atomic_load(&measure_begun.reading_cpu_ns);
     result->cpu_ns = measure_less(cpu_ns, result->reading_ns);
-    result->user_ns = measure_since(usage.ru_utime, begun.usage.ru_utime);
-    result->system_ns = measure_since(usage.ru_stime, begun.usage.ru_stime);
-    result->minor_faults = (uint64_t)(usage.ru_minflt - begun.usage.ru_minflt);
-    result->major_faults = (uint64_t)(usage.ru_majflt - begun.usage.ru_majflt);
+    result->user_ns = measure_since(usage.ru_utime, measure_begun.usage.ru_utime);
+    result->system_ns = measure_since(usage.ru_stime, measure_begun.usage.ru_stime);
+    result->minor_faults = (uint64_t)(usage.ru_minflt - measure_begun.usage.ru_minflt);
+    result->major_faults = (uint64_t)(usage.ru_majflt - measure_begun.usage.ru_majflt);
     result->tick_ns = ticks ? (double)wall_ns / (double)ticks : 0;
     /* With several threads a reading delays only one of them, so at most this much was lost. */
-    result->wall_ns = measure_less(wall_ns, atomic_load(&begun.reading_wall_ns));
+    result->wall_ns = measure_less(wall_ns, atomic_load(&measure_begun.reading_wall_ns));
 }
 
 _Noreturn void measure_fail(struct driver_result *result, const char *what, int error)

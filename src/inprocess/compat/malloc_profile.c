@@ -17,7 +17,7 @@ static const unsigned bin_most[BINS - 1] = {16, 32, 48, 64, 96, 128, 256, 512, 1
 
 static struct region {
     uint64_t mallocs, frees, bytes, bins[BINS];
-} regions[REGIONS];
+} malloc_profile_regions[REGIONS];
 static int64_t malloc_profile_live_blocks, malloc_profile_most_live_blocks;
 
 static int malloc_profile_process_region = SEQ_REGION,
@@ -49,9 +49,10 @@ API void malloc_exit_current_region(void)
 
 static struct region *malloc_profile_region_now(void)
 {
-    return &regions[malloc_profile_transactions
-                        ? (int)TX_REGION
-                        : __atomic_load_n(&malloc_profile_process_region, __ATOMIC_ACQUIRE)];
+    return &malloc_profile_regions[malloc_profile_transactions
+                                       ? (int)TX_REGION
+                                       : __atomic_load_n(&malloc_profile_process_region,
+                                                         __ATOMIC_ACQUIRE)];
 }
 
 static uint64_t malloc_profile_add(uint64_t *figure, uint64_t amount)
@@ -94,7 +95,8 @@ static void malloc_profile_count_in_region(bool allocated, size_t size, size_t c
 
 static struct callback malloc_profile_callback;
 
-#define SUM(field) ((size_t)(regions[SEQ_REGION].field + regions[PAR_REGION].field))
+#define SUM(field)                                                                                 \
+    ((size_t)(malloc_profile_regions[SEQ_REGION].field + malloc_profile_regions[PAR_REGION].field))
 
 static void malloc_profile_call_back(bool allocated, size_t size, size_t current)
 {
@@ -102,8 +104,8 @@ static void malloc_profile_call_back(bool allocated, size_t size, size_t current
     (void)allocated, (void)size;
     if (now.call)
         ((malloc_count_callback_type)now.call)(now.cookie, current, SUM(mallocs), SUM(frees),
-                                               (size_t)regions[TX_REGION].mallocs,
-                                               (size_t)regions[TX_REGION].frees);
+                                               (size_t)malloc_profile_regions[TX_REGION].mallocs,
+                                               (size_t)malloc_profile_regions[TX_REGION].frees);
 }
 
 API void malloc_count_set_callback(malloc_count_callback_type call, void *cookie)
@@ -121,7 +123,8 @@ static struct tidemark_memprofile *profile;
 static size_t malloc_profile_details(char *line, size_t bytes)
 {
     int length = snprintf(line, bytes, " %zu %zu %zu %zu", SUM(mallocs), SUM(frees),
-                          (size_t)regions[TX_REGION].mallocs, (size_t)regions[TX_REGION].frees);
+                          (size_t)malloc_profile_regions[TX_REGION].mallocs,
+                          (size_t)malloc_profile_regions[TX_REGION].frees);
     return length < 0 ? 0 : (size_t)length < bytes ? (size_t)length : bytes - 1;
 }
 
@@ -198,7 +201,7 @@ static void malloc_profile_print_first_line(const struct count_figures *figures,
     line_add(&line, " ");
     line_add_by_locale(&line, malloc_profile_most_live_blocks);
     line_add(&line, "   frees: ");
-    line_add_by_locale(&line, (int64_t)(SUM(frees) + regions[TX_REGION].frees));
+    line_add_by_locale(&line, (int64_t)(SUM(frees) + malloc_profile_regions[TX_REGION].frees));
     line_add(&line, "    total: ");
     line_add_by_locale(&line, (int64_t)figures->requested_bytes);
     line_add(&line, "   peak: ");
@@ -212,16 +215,16 @@ __attribute__((destructor)) static void malloc_profile_end(void)
 {
     struct count_figures figures;
     struct line line = {0};
-    uint64_t mallocs = SUM(mallocs) + regions[TX_REGION].mallocs;
+    uint64_t mallocs = SUM(mallocs) + malloc_profile_regions[TX_REGION].mallocs;
     observers_set(NULL);
     observers_set_all(NULL); /* so that the table does not count its own buffer */
     count_figures_of(&figures, &count_state);
     malloc_profile_print_first_line(&figures, mallocs);
     puts("==========\nbins: 16  32  48  64  96  128  256  512  1024  >1024 mallocs frees "
          "mem-allocated ");
-    malloc_profile_print_region("sequential: ", &regions[SEQ_REGION]);
-    malloc_profile_print_region("parallel: ", &regions[PAR_REGION]);
-    malloc_profile_print_region("transactional: ", &regions[TX_REGION]);
+    malloc_profile_print_region("sequential: ", &malloc_profile_regions[SEQ_REGION]);
+    malloc_profile_print_region("parallel: ", &malloc_profile_regions[PAR_REGION]);
+    malloc_profile_print_region("transactional: ", &malloc_profile_regions[TX_REGION]);
     line_add(&line, "==========\ntotal = ");
     line_add_by_locale(&line, (int64_t)mallocs);
     puts(line.text);

@@ -209,14 +209,14 @@ void *real_find(const char *name)
 static struct {
     const void *function;
     void *original;
-} moved[512];
+} real_moved[512];
 static uint32_t real_moved_count;
 
 static void *real_original_of(void *function)
 {
     for (uint32_t i = 0; i < real_moved_count; i++)
-        if (moved[i].function == function)
-            return moved[i].original;
+        if (real_moved[i].function == function)
+            return real_moved[i].original;
     return function;
 }
 
@@ -241,11 +241,11 @@ bool real_is_moved(const void *function)
 void real_move(void *function, void *original)
 {
     uint32_t at = 0;
-    while (at < real_moved_count && moved[at].function != function)
+    while (at < real_moved_count && real_moved[at].function != function)
         at++; /* a module may be loaded again at the same address */
-    if (at < sizeof moved / sizeof *moved) {
-        moved[at].function = function;
-        moved[at].original = original;
+    if (at < sizeof real_moved / sizeof *real_moved) {
+        real_moved[at].function = function;
+        real_moved[at].original = original;
         real_moved_count += at == real_moved_count;
     }
 #define ALLOCATION(name, ...)     MOVE(name)

@@ -10,12 +10,12 @@ static struct {
 #define NEW(name, libraries, demangled, parameters, ...)    void *(*name)parameters;
 #define DELETE(name, libraries, demangled, parameters, ...) void(*name) parameters;
 #include "interpose/functions.def"
-} operators;
+} hooks_new_operators;
 
 void hooks_new_forget(void)
 {
-#define NEW(name, ...)    __atomic_store_n(&operators.name, NULL, __ATOMIC_RELEASE);
-#define DELETE(name, ...) __atomic_store_n(&operators.name, NULL, __ATOMIC_RELEASE);
+#define NEW(name, ...)    __atomic_store_n(&hooks_new_operators.name, NULL, __ATOMIC_RELEASE);
+#define DELETE(name, ...) __atomic_store_n(&hooks_new_operators.name, NULL, __ATOMIC_RELEASE);
 #include "interpose/functions.def"
 }
 
@@ -31,10 +31,11 @@ static void *hooks_new_find_operator(const char *symbol)
 
 #define OPERATOR(name)                                                                             \
     ({                                                                                             \
-        __typeof__(operators.name) found_ = __atomic_load_n(&operators.name, __ATOMIC_RELAXED);    \
+        __typeof__(hooks_new_operators.name) found_ =                                              \
+            __atomic_load_n(&hooks_new_operators.name, __ATOMIC_RELAXED);                          \
         if (unlikely(!found_)) {                                                                   \
             *(void **)&found_ = hooks_new_find_operator(#name);                                    \
-            __atomic_store_n(&operators.name, found_, __ATOMIC_RELEASE);                           \
+            __atomic_store_n(&hooks_new_operators.name, found_, __ATOMIC_RELEASE);                 \
         }                                                                                          \
         found_;                                                                                    \
     })
@@ -142,7 +143,7 @@ static void *hooks_new_find_operator(const char *symbol)
     }                                                                                              \
     HOOK void name parameters                                                                      \
     {                                                                                              \
-        void(*call) parameters = __atomic_load_n(&operators.name, __ATOMIC_RELAXED);               \
+        void(*call) parameters = __atomic_load_n(&hooks_new_operators.name, __ATOMIC_RELAXED);     \
         const uint8_t *filter = hooks_sampling_filter();                                           \
         if (likely(!filter))                                                                       \
             name##_recorded arguments;                                                             \

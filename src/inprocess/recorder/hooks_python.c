@@ -13,7 +13,7 @@
 static struct domain {
     enum python_domain number;
     struct python_allocator before;
-} domains[] = {{.number = PYTHON_MEM}, {.number = PYTHON_OBJ}};
+} hooks_python_domains[] = {{.number = PYTHON_MEM}, {.number = PYTHON_OBJ}};
 
 /* ---- The real functions, with the arguments of a family's ---- */
 
@@ -165,8 +165,8 @@ static void hooks_python_take_over(struct domain *domain)
 
 static void hooks_python_take_over_all(void)
 {
-    for (size_t i = 0; i < sizeof domains / sizeof *domains; i++)
-        hooks_python_take_over(&domains[i]);
+    for (size_t i = 0; i < sizeof hooks_python_domains / sizeof *hooks_python_domains; i++)
+        hooks_python_take_over(&hooks_python_domains[i]);
 }
 
 /* Called in a thread of Python's. A thread with the interpreter's lock may change allocators. */

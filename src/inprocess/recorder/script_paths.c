@@ -89,7 +89,7 @@ static struct script_paths_functions {
     _Atomic uint64_t epoch; /* grows when functions are freed */
     _Atomic uint64_t filter[FILTER_BITS / 64];
     char name[NAME_BYTES], file[FILE_BYTES], text[NAME_BYTES + FILE_BYTES + 1];
-} * functions;
+} * script_paths_table;
 
 /* `hidden`: the interpreter's module, and the program if that is only the interpreter: paths of
  * scripts are without their frames. `libc`: the C library, where threads begin. */
@@ -121,10 +121,10 @@ static struct function_place *script_paths_place(struct function_place *table, u
 
 static void script_paths_forget_addresses(void)
 {
-    memset(functions->by_address, 0, sizeof functions->by_address);
-    memset((void *)functions->filter, 0, sizeof functions->filter);
-    functions->by_address_count = 0;
-    atomic_fetch_add(&functions->epoch, 1);
+    memset(script_paths_table->by_address, 0, sizeof script_paths_table->by_address);
+    memset((void *)script_paths_table->filter, 0, sizeof script_paths_table->filter);
+    script_paths_table->by_address_count = 0;
+    atomic_fetch_add(&script_paths_table->epoch, 1);
 }
 
 static bool script_paths_log(uint32_t number)
@@ -136,42 +136,43 @@ static bool script_paths_log(uint32_t number)
                                 .end = start + (1u << WIRE_SCRIPT_LINE_BITS)};
 
     atomic_store(&entry.died, UINT32_MAX);
-    return shared_log_module(&entry, functions->text);
+    return shared_log_module(&entry, script_paths_table->text);
 }
 
 /* "NAME\nFILE" of a frame's function; returns its length. */
 static size_t script_paths_text(const struct script_frame *frame)
 {
-    char *to = functions->text;
-    size_t name = script_paths_runtime->function_name(frame, functions->name, NAME_BYTES);
-    size_t file = script_paths_runtime->file_name(frame, functions->file, FILE_BYTES);
+    char *to = script_paths_table->text;
+    size_t name = script_paths_runtime->function_name(frame, script_paths_table->name, NAME_BYTES);
+    size_t file = script_paths_runtime->file_name(frame, script_paths_table->file, FILE_BYTES);
 
-    memcpy(to, name ? functions->name : "?", name ? name : 1);
+    memcpy(to, name ? script_paths_table->name : "?", name ? name : 1);
     to += name ? name : 1;
     *to++ = '\n';
-    memcpy(to, functions->file, file);
+    memcpy(to, script_paths_table->file, file);
     to[file] = '\0';
-    return (size_t)(to - functions->text) + file;
+    return (size_t)(to - script_paths_table->text) + file;
 }
 
 /* With the lock held. UINT32_MAX: there is no room. */
 static uint32_t script_paths_number_new(const struct script_frame *frame)
 {
-    uint64_t key = hash_bytes(functions->text, script_paths_text(frame)) +
+    uint64_t key = hash_bytes(script_paths_table->text, script_paths_text(frame)) +
                    hash_u64(script_paths_runtime->first_line(frame)) + 2;
     struct function_place *place;
 
-    if (functions->by_text_count >= FUNCTIONS_FULL) {
-        memset(functions->by_text, 0, sizeof functions->by_text);
-        functions->by_text_count = 0;
+    if (script_paths_table->by_text_count >= FUNCTIONS_FULL) {
+        memset(script_paths_table->by_text, 0, sizeof script_paths_table->by_text);
+        script_paths_table->by_text_count = 0;
     }
-    place = script_paths_place(functions->by_text, key);
+    place = script_paths_place(script_paths_table->by_text, key);
     if (place->key)
         return place->number;
-    if (functions->count == WIRE_SCRIPT_FUNCTIONS || !script_paths_log(functions->count))
+    if (script_paths_table->count == WIRE_SCRIPT_FUNCTIONS ||
+        !script_paths_log(script_paths_table->count))
         return UINT32_MAX;
-    *place = (struct function_place){.key = key, .number = functions->count++};
-    functions->by_text_count++;
+    *place = (struct function_place){.key = key, .number = script_paths_table->count++};
+    script_paths_table->by_text_count++;
     return place->number;
 }
 
@@ -179,21 +180,21 @@ static uint32_t script_paths_number_new(const struct script_frame *frame)
 static const struct function_place *script_paths_find_locked(const struct script_frame *frame)
 {
     uint64_t identity = script_paths_runtime->identity(frame);
-    struct function_place *place = script_paths_place(functions->by_address, identity);
+    struct function_place *place = script_paths_place(script_paths_table->by_address, identity);
     unsigned bit = script_paths_bit((uintptr_t)identity);
 
     if (place->key)
         return place;
-    if (functions->by_address_count >= FUNCTIONS_FULL) {
+    if (script_paths_table->by_address_count >= FUNCTIONS_FULL) {
         script_paths_forget_addresses();
-        place = script_paths_place(functions->by_address, identity);
+        place = script_paths_place(script_paths_table->by_address, identity);
     }
     uint32_t number = script_paths_number_new(frame);
     if (number == UINT32_MAX)
         return NULL;
-    *place = (struct function_place){identity, number, ++functions->taken};
-    functions->by_address_count++;
-    atomic_fetch_or(&functions->filter[bit / 64], 1ull << bit % 64);
+    *place = (struct function_place){identity, number, ++script_paths_table->taken};
+    script_paths_table->by_address_count++;
+    atomic_fetch_or(&script_paths_table->filter[bit / 64], 1ull << bit % 64);
     return place;
 }
 
@@ -201,18 +202,19 @@ void script_paths_block_ends(uintptr_t block)
 {
     unsigned bit = script_paths_bit(block);
 
-    if (likely(!functions) ||
+    if (likely(!script_paths_table) ||
         likely(
-            !(atomic_load_explicit(&functions->filter[bit / 64], memory_order_relaxed) >> bit % 64 &
+            !(atomic_load_explicit(&script_paths_table->filter[bit / 64], memory_order_relaxed) >>
+                  bit % 64 &
               1)))
         return;
-    signal_lock_take(&functions->lock);
-    struct function_place *place = script_paths_place(functions->by_address, block);
+    signal_lock_take(&script_paths_table->lock);
+    struct function_place *place = script_paths_place(script_paths_table->by_address, block);
     if (place->key) {
         place->key = 1;
-        atomic_fetch_add(&functions->epoch, 1);
+        atomic_fetch_add(&script_paths_table->epoch, 1);
     }
-    signal_lock_release(&functions->lock);
+    signal_lock_release(&script_paths_table->lock);
 }
 
 /* ---- Merging ---- */
@@ -343,13 +345,13 @@ script_paths_merge(struct script_thread *thread, uint32_t native)
 {
     struct mixture mixture = {.thread = thread};
 
-    signal_lock_take(&functions->lock);
+    signal_lock_take(&script_paths_table->lock);
     mixture.frame_count = script_paths_runtime->stack(thread->frames, FRAMES_MOST);
     mixture.native_count = (uint32_t)paths_ips(native, thread->native, FRAMES_MOST);
     if (mixture.native_count && thread->native[mixture.native_count - 1] < WIRE_MARK_LIMIT)
         mixture.mark = thread->native[--mixture.native_count];
     script_paths_mix(&mixture);
-    signal_lock_release(&functions->lock);
+    signal_lock_release(&script_paths_table->lock);
     script_paths_cut(&mixture, shared_header()->max_depth);
     return script_paths_node(&mixture);
 }
@@ -366,13 +368,13 @@ static void script_paths_tell(uint32_t unread)
 static struct script_thread *__attribute__((noinline))
 script_paths_thread_new(struct thread *thread)
 {
-    if (!functions) {
+    if (!script_paths_table) {
         struct script_paths_functions *expected = NULL, *made = private_map(sizeof *made);
         if (made)
-            __atomic_compare_exchange_n(&functions, &expected, made, false, __ATOMIC_ACQ_REL,
-                                        __ATOMIC_ACQUIRE);
+            __atomic_compare_exchange_n(&script_paths_table, &expected, made, false,
+                                        __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
     }
-    thread->script = functions ? private_map(sizeof *thread->script) : NULL;
+    thread->script = script_paths_table ? private_map(sizeof *thread->script) : NULL;
     if (thread->script && script_paths_first_frames)
         script_paths_first_frames();
     return thread->script;
@@ -383,8 +385,9 @@ static inline __attribute__((always_inline)) uint32_t script_paths_of(struct scr
                                                                       uint32_t native, uint64_t key)
 {
     key = hash_u64(key +
-                   hash_u64(native ^ atomic_load_explicit(&functions->epoch, memory_order_relaxed)
-                                         << 32)) |
+                   hash_u64(native ^
+                            atomic_load_explicit(&script_paths_table->epoch, memory_order_relaxed)
+                                << 32)) |
           1;
     struct cached_path *cached = &script->paths[key >> 32 & (CACHE_PATHS - 1)];
     if (likely(cached->key == key))
@@ -606,7 +609,7 @@ static struct closing {
     uint32_t closers;
     capture_function before; /* the capture before the first dlclose; NULL: none to restore */
     bool is_gone;            /* one of them has found the interpreter unloaded */
-} * closing;
+} * script_paths_closing;
 
 static bool script_paths_are_followed(void)
 {
@@ -662,11 +665,11 @@ static bool script_paths_may_close(void)
 
     if (!script_paths_runtime || script_paths_is_for_ever || !session_is_on())
         return false;
-    if (!__atomic_load_n(&closing, __ATOMIC_ACQUIRE) &&
+    if (!__atomic_load_n(&script_paths_closing, __ATOMIC_ACQUIRE) &&
         (made = private_map_lasting(sizeof *made)) != NULL)
-        __atomic_compare_exchange_n(&closing, &expected, made, false, __ATOMIC_ACQ_REL,
+        __atomic_compare_exchange_n(&script_paths_closing, &expected, made, false, __ATOMIC_ACQ_REL,
                                     __ATOMIC_ACQUIRE);
-    return closing;
+    return script_paths_closing;
 }
 
 bool script_paths_before_close(void)
@@ -675,15 +678,15 @@ bool script_paths_before_close(void)
 
     if (!script_paths_may_close())
         return false;
-    signal_lock_take(&closing->lock);
-    closing->closers++;
+    signal_lock_take(&script_paths_closing->lock);
+    script_paths_closing->closers++;
     if (script_paths_are_followed()) {
-        closing->before = thread_capture;
-        closing->is_gone = false;
+        script_paths_closing->before = thread_capture;
+        script_paths_closing->is_gone = false;
         __atomic_store_n(&thread_capture, unwind_capture, __ATOMIC_SEQ_CST);
         is_first = true;
     }
-    signal_lock_release(&closing->lock);
+    signal_lock_release(&script_paths_closing->lock);
     if (is_first)
         script_paths_wait();
     return true;
@@ -701,29 +704,30 @@ static int script_paths_is_interpreter(struct dl_phdr_info *info, size_t size, v
  * found. */
 static void script_paths_closed(void)
 {
-    if (closing->is_gone) {
+    if (script_paths_closing->is_gone) {
         script_paths_runtime->forget();
         script_paths_hidden[0] = (struct code_span){0, 0};
     } else if (thread_capture == unwind_capture) {
-        __atomic_store_n(&thread_capture, closing->before, __ATOMIC_RELEASE);
+        __atomic_store_n(&thread_capture, script_paths_closing->before, __ATOMIC_RELEASE);
     }
-    closing->before = NULL;
+    script_paths_closing->before = NULL;
 }
 
 void script_paths_after_close(void)
 {
     bool is_there = dl_iterate_phdr(script_paths_is_interpreter, NULL) != 0;
 
-    signal_lock_take(&closing->lock);
-    closing->is_gone |= !is_there;
-    if (closing->closers && --closing->closers == 0 && closing->before)
+    signal_lock_take(&script_paths_closing->lock);
+    script_paths_closing->is_gone |= !is_there;
+    if (script_paths_closing->closers && --script_paths_closing->closers == 0 &&
+        script_paths_closing->before)
         script_paths_closed();
-    signal_lock_release(&closing->lock);
+    signal_lock_release(&script_paths_closing->lock);
 }
 
 void script_paths_renew(void)
 {
-    functions = NULL;
+    script_paths_table = NULL;
 }
 
 #else

@@ -47,7 +47,7 @@ static struct {
     void (*flush_cache)(void *space, uintptr_t lo, uintptr_t hi);
     int (*info_by_ip)(void *space, uintptr_t ip, unw_proc_info *info, void *argument);
     void **local_space;
-} libunwind;
+} unwind_check_libunwind;
 
 static struct {
     uint64_t every; /* 0: not asked for, or not possible */
@@ -205,13 +205,13 @@ static void unwind_check_flush_after_unloading(void)
     uint64_t unloads = 0;
     dl_iterate_phdr(unwind_check_read_unloads, &unloads);
     if (atomic_exchange(&check.unloads, unloads) != unloads)
-        libunwind.flush_cache(*libunwind.local_space, 0, 0);
+        unwind_check_libunwind.flush_cache(*unwind_check_libunwind.local_space, 0, 0);
 }
 
 static void unwind_check_ask_quickly(struct unwind_check_stacks *stacks,
                                      const struct unwind_start *start)
 {
-    int all = libunwind.backtrace((void **)stacks->theirs, MOST_FRAMES), skip = 0;
+    int all = unwind_check_libunwind.backtrace((void **)stacks->theirs, MOST_FRAMES), skip = 0;
     while (skip < all && stacks->theirs[skip] != start->ip)
         skip++;
     stacks->their_count = all > skip ? (uint32_t)(all - skip) : 0;
@@ -228,15 +228,15 @@ static void unwind_check_ask_carefully(struct unwind_check_stacks *stacks,
     uintptr_t ip = 0, sp = 0;
     uint32_t count = 0;
     int status;
-    libunwind.flush_cache(*libunwind.local_space, 0, 0);
-    libunwind.getcontext(&context);
-    libunwind.init_local(&cursor, &context);
+    unwind_check_libunwind.flush_cache(*unwind_check_libunwind.local_space, 0, 0);
+    unwind_check_libunwind.getcontext(&context);
+    unwind_check_libunwind.init_local(&cursor, &context);
     do {
-        libunwind.get_reg(&cursor, UNW_IP, &ip);
-        libunwind.get_reg(&cursor, UNW_SP, &sp);
+        unwind_check_libunwind.get_reg(&cursor, UNW_IP, &ip);
+        unwind_check_libunwind.get_reg(&cursor, UNW_SP, &sp);
         if (count || (ip == start->ip && sp == start->sp))
             stacks->theirs[count++] = ip;
-        status = libunwind.step(&cursor);
+        status = unwind_check_libunwind.step(&cursor);
     } while (status > 0 && count < MOST_FRAMES);
     stacks->their_count = count;
     stacks->their_end = status < 0 ? END_ERROR : status == 0 ? END_CLEAN : END_FULL;
@@ -266,7 +266,8 @@ static uint32_t unwind_check_compare(const struct unwind_check_stacks *stacks, b
 static bool unwind_check_has_entry(uintptr_t ip)
 {
     unw_proc_info info;
-    return libunwind.info_by_ip(*libunwind.local_space, ip - 1, &info, NULL) == 0;
+    return unwind_check_libunwind.info_by_ip(*unwind_check_libunwind.local_space, ip - 1, &info,
+                                             NULL) == 0;
 }
 
 /* Beyond code without call frame information (what a JIT compiler wrote) both sides guess, with
@@ -333,14 +334,14 @@ static const char *unwind_check_load(void)
         const char *name;
         void *where;
     } wanted[] = {
-        {"unw_backtrace", &libunwind.backtrace},
-        {"_Ux86_64_getcontext", &libunwind.getcontext},
-        {"_ULx86_64_init_local", &libunwind.init_local},
-        {"_ULx86_64_step", &libunwind.step},
-        {"_ULx86_64_get_reg", &libunwind.get_reg},
-        {"_Ux86_64_flush_cache", &libunwind.flush_cache},
-        {"_ULx86_64_get_proc_info_by_ip", &libunwind.info_by_ip},
-        {"_ULx86_64_local_addr_space", &libunwind.local_space},
+        {"unw_backtrace", &unwind_check_libunwind.backtrace},
+        {"_Ux86_64_getcontext", &unwind_check_libunwind.getcontext},
+        {"_ULx86_64_init_local", &unwind_check_libunwind.init_local},
+        {"_ULx86_64_step", &unwind_check_libunwind.step},
+        {"_ULx86_64_get_reg", &unwind_check_libunwind.get_reg},
+        {"_Ux86_64_flush_cache", &unwind_check_libunwind.flush_cache},
+        {"_ULx86_64_get_proc_info_by_ip", &unwind_check_libunwind.info_by_ip},
+        {"_ULx86_64_local_addr_space", &unwind_check_libunwind.local_space},
     };
     void *(*open)(const char *, int);
     *(void **)&open = real_find("dlopen");
