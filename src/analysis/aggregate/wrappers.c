@@ -225,6 +225,13 @@ struct caller_frames {
 };
 enum { NO_FRAME = UINT32_MAX };
 
+/* What is asked of a site in each round, side by side. */
+struct asking_site {
+    uint32_t node;
+    bool maps;
+    uint64_t blocks, temporary;
+};
+
 /* What the sites with the same two frames ask for together. */
 struct caller_sum {
     struct caller_frames frames;
@@ -241,6 +248,8 @@ struct wrappers_search {
     uint32_t *code_of_line;
     uint32_t *function_of_line;   /* its asker; 0: code that no one can be told by */
     struct caller_frames *frames; /* by node */
+    struct asking_site *sites;
+    size_t site_count;
     struct map sum_map;
     struct caller_sum *sums;
     size_t sum_count, sum_room;
@@ -311,11 +320,10 @@ static bool wrapper_sum_equal(const void *array, uint32_t number, const void *ke
     return a->asking == b->asking && a->caller == b->caller;
 }
 
-static void wrapper_add_site(struct wrappers_search *search, const struct profile_site *site,
-                             bool maps)
+static void wrapper_add_site(struct wrappers_search *search, const struct asking_site *site)
 {
     bool fresh;
-    struct caller_frames frames = search->frames[site->path];
+    struct caller_frames frames = search->frames[site->node];
     if (frames.asking == NO_FRAME || !search->function_of_line[frames.asking])
         return;
     uint64_t hash = hash_u64((uint64_t)frames.asking << 32 | frames.caller);
@@ -328,9 +336,9 @@ static void wrapper_add_site(struct wrappers_search *search, const struct profil
     }
     struct caller_sum *sum = &search->sums[number];
     sum->sites++;
-    sum->maps |= maps;
-    sum->blocks += figure_or(site->metrics.alloc_count, 0);
-    sum->temporary += figure_or(site->metrics.temporary_count, 0);
+    sum->maps |= site->maps;
+    sum->blocks += site->blocks;
+    sum->temporary += site->temporary;
 }
 
 enum { LINE_BITS = (1 << 30) - 1 };
@@ -496,14 +504,9 @@ static void wrapper_round_begin(struct wrappers_search *search)
 
 static void wrapper_count_sites(struct wrappers_search *search)
 {
-    const struct profile *profile = search->profile;
-    const char *level = profile_get(profile, PROFILE_META_LEVEL);
-    bool of_mappings = level && !strcmp(level, memory_level_name(MEMORY_MAPPED));
     wrapper_find_frames(search);
-    for (size_t i = 0; i < profile->site_count; i++)
-        wrapper_add_site(search, &profile->sites[i], of_mappings);
-    for (size_t i = 0; i < profile->mapped_site_count; i++)
-        wrapper_add_site(search, &profile->mapped_sites[i], true);
+    for (size_t i = 0; i < search->site_count; i++)
+        wrapper_add_site(search, &search->sites[i]);
     for (size_t i = 0; i < search->sum_count; i++)
         wrapper_count_sum(search, &search->sums[i]);
 }
@@ -565,6 +568,29 @@ static void wrapper_place_lines(struct wrappers_search *search, uint32_t code)
     }
 }
 
+static void wrapper_take_sites(struct wrappers_search *search, const struct profile_site *sites,
+                               size_t count, bool maps)
+{
+    for (size_t i = 0; i < count; i++)
+        search->sites[search->site_count++] =
+            (struct asking_site){sites[i].path, maps, figure_or(sites[i].metrics.alloc_count, 0),
+                                 figure_or(sites[i].metrics.temporary_count, 0)};
+}
+
+static bool wrapper_take_all_sites(struct wrappers_search *search)
+{
+    const struct profile *profile = search->profile;
+    const char *level = profile_get(profile, PROFILE_META_LEVEL);
+    bool of_mappings = level && !strcmp(level, memory_level_name(MEMORY_MAPPED));
+    size_t count = profile->site_count + profile->mapped_site_count;
+    search->sites = calloc(count + 1, sizeof *search->sites);
+    if (!search->sites)
+        return false;
+    wrapper_take_sites(search, profile->sites, profile->site_count, of_mappings);
+    wrapper_take_sites(search, profile->mapped_sites, profile->mapped_site_count, true);
+    return true;
+}
+
 static bool wrapper_search_begin(struct wrappers_search *search)
 {
     const struct profile *profile = search->profile;
@@ -575,7 +601,7 @@ static bool wrapper_search_begin(struct wrappers_search *search)
     search->frames = calloc(profile->node_count + 1, sizeof *search->frames);
     search->below = calloc(profile->node_count + 1, sizeof *search->below);
     if (!search->askers || !search->code_of_line || !search->function_of_line || !search->frames ||
-        !search->below)
+        !search->below || !wrapper_take_all_sites(search))
         return false;
     for (size_t i = 0; i < profile->code_count; i++)
         wrapper_place_lines(search, (uint32_t)i);
@@ -589,6 +615,7 @@ static void wrapper_search_end(struct wrappers_search *search)
     free(search->code_of_line);
     free(search->function_of_line);
     free(search->frames);
+    free(search->sites);
     free(search->sums);
     free(search->pairs);
     free(search->below);
