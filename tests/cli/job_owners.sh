@@ -46,6 +46,8 @@ echo "--- in words"
 tidemark report job.tmk | sed -n 's/^Resident  [0-9.]* MiB/Resident/p'
 tidemark report job.tmk | sed -n '/^Resident/,/^$/p' | grep -c 'blocks\|file'
 tidemark report --of=resident job.tmk | grep -c '^Held at the peak'
+echo "--- each rank has a stack of main()'s: one row"
+tidemark job -f json --of=resident "$dir" 2>/dev/null | jq -c '[.functions[] | select((.function // "") | startswith("[stack]")) | [.function, .at_peak.ranks]]'
 echo "--- hidden"
 tidemark job -f json --redact=places "$dir" 2>/dev/null | jq -r '.owners[] | .name // empty' | grep -c '/usr'
 tidemark job -f json --redact=names "$dir" 2>/dev/null | jq -r '.owners[] | .function // empty' | grep -c Perl

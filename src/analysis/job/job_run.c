@@ -19,15 +19,23 @@ struct running {
     pthread_mutex_t lock; /* of next, done, and what all threads' work goes into */
 };
 
+/* Each rank has a stack of main()'s. They are one row of the job, whatever their threads' ids. */
+static void job_run_forget_threads(struct profile *profile)
+{
+    for (size_t i = 0; i < profile->owner_count; i++)
+        profile->owners[i].thread = FIGURE_UNKNOWN;
+}
+
 /* `whole`: a tree is made of it, too. 0, or an error with its sentence: of a profile that does not
  * know the level, too. */
 static int job_run_read_profile(struct profile **profile, const char *path, enum memory_level level,
                                 bool whole)
 {
-    int error = whole || level != MEMORY_HEAP ? profile_read(profile, path)
-                                              : profile_read_sums(profile, path);
+    bool enough = !whole && (level == MEMORY_HEAP || level == MEMORY_RESIDENT);
+    int error = enough ? profile_read_sums(profile, path) : profile_read(profile, path);
     if (error || level == MEMORY_HEAP)
         return error;
+    job_run_forget_threads(*profile);
     error = profile_take_level(*profile, level);
     if (error)
         profile_free(*profile);

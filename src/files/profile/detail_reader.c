@@ -441,7 +441,8 @@ static void detail_read_detail(struct reader *reader, enum detail which)
 static bool detail_has_owner_sum(void *context, const char *table, const char *column)
 {
     static const char *const wanted[] = {
-        "sample", "kind", "path", "name", "module", "resident_bytes", "unwritten_1s_bytes"};
+        "sample", "kind",   "path",           "name",
+        "module", "thread", "resident_bytes", "unwritten_1s_bytes"};
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
         if (!strcmp(column, wanted[i]))
             return profile_reading_has_column(context, table, column);

@@ -822,7 +822,8 @@ int profile_read_meta(struct profile **out, const char *path);
 int profile_read_totals(struct profile **out, const char *path);
 /* What many profiles are added up by: names, call paths and their metrics, timeline, threads,
  * samples, owners with their resident bytes, and the machine's memory. Other tables, other figures
- * of owners, and the metrics of regions are left out: nothing is known of what they say. */
+ * of owners, and the metrics of regions are left out: nothing is known of what they say. It is
+ * enough for the levels of the heap and of resident memory (profile_take_level()). */
 int profile_read_sums(struct profile **out, const char *path);
 void profile_free(struct profile *profile);
 /* Makes it one of a region: its sites are the region's, its totals their sums, its peak the

@@ -423,9 +423,18 @@ static void what_sums_are_made_of_is_as_in_the_whole(void **state)
         assert_int_equal(
             figure_compare(sums->owners[i].resident_bytes, whole->owners[i].resident_bytes), 0);
         assert_false(figure_known(sums->owners[i].shared_bytes));
-        assert_false(figure_known(sums->owners[i].thread));
+        assert_memory_equal(&sums->owners[i].thread, &whole->owners[i].thread,
+                            sizeof whole->owners[i].thread);
     }
     assert_int_equal(sums->curve_count, 0);
+    assert_int_equal(profile_take_level(whole, MEMORY_RESIDENT), 0);
+    assert_int_equal(profile_take_level(sums, MEMORY_RESIDENT), 0);
+    assert_int_equal(sums->site_count, whole->site_count);
+    assert_memory_equal(sums->sites, whole->sites, whole->site_count * sizeof *whole->sites);
+    assert_int_equal(sums->code_count, whole->code_count);
+    assert_int_equal(sums->function_count, whole->function_count);
+    for (size_t i = 0; i < whole->function_count; i++)
+        assert_string_equal(sums->functions[i].name, whole->functions[i].name);
     profile_free(whole);
     profile_free(sums);
 }
