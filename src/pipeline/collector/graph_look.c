@@ -149,7 +149,8 @@ static uint64_t graph_look_root_start(const struct graph_look_sweep *sweep, cons
     uint64_t lowest = area->owner == AREA_STACK || area->owner == AREA_MMAP
                           ? graph_threads_lowest_in(&sweep->threads, area->start, area->end)
                           : 0;
-    uint64_t ended = sweep->is_graph && !lowest ? graph_ended_pointer(sweep->asked->view, area) : 0;
+    const struct view *view = sweep->is_graph && !lowest ? sweep->asked->view : NULL;
+    uint64_t ended = view ? graph_ended_pointer(view, area) : 0;
     if (ended)
         return graph_look_first_frame(sweep, area->start, ended);
     return lowest && area->owner == AREA_STACK ? lowest : area->start;
@@ -462,7 +463,7 @@ static void graph_look_see_news(void *context, uint64_t address)
 static int graph_look_add_news(struct graph_look_sweep *sweep)
 {
     const struct graph_look_asked *asked = sweep->asked;
-    bool have_come = graph_news_see(asked->view, graph_look_see_news, sweep);
+    bool have_come = asked->view && graph_news_see(asked->view, graph_look_see_news, sweep);
     sweep->has_unknown = asked->has_unknown || have_come;
     return have_come || !graph_look_stands(asked) ? graph_look_add_late(sweep) : 0;
 }

@@ -45,7 +45,8 @@ struct graph_look_asked {
     const struct stacks *threads; /* as listed before */
     bool has_unknown;        /* there are blocks that `blocks` does not have: all of the allocator's
                             memory beside these counts as roots */
-    const struct view *view; /* its rings show whether there are newer records; merged until now */
+    const struct view *view; /* its rings show whether there are newer records; merged until now;
+                                NULL: there are none (bench/pipeline/graph.c) */
     struct profile_residency *rows;
     size_t row_count;
 

@@ -34,6 +34,8 @@ tidemark_fuzz(wire LIBS tm_collector tm_replay tm_wire tm_base Threads::Threads)
 # By hand, `ninja bench_look`: the cost of a look at a process that runs, and whose its pages are.
 add_executable(bench_look EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/bench/pipeline/look.c)
 target_link_libraries(bench_look PRIVATE tm_collector tm_profile_build tm_procfs tm_base)
-# By hand, `ninja bench_graph`: the graph of the live blocks, and for how long the program stands still.
-add_executable(bench_graph EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/bench/pipeline/graph.c)
+# By hand: the graph of the live blocks, and for how long the program stands still. The test is that it still measures.
+add_executable(bench_graph ${CMAKE_SOURCE_DIR}/bench/pipeline/graph.c)
 target_link_libraries(bench_graph PRIVATE tm_collector tm_profile_build tm_procfs tm_base)
+add_test(NAME unit/collector/bench_graph COMMAND bench_graph 1000 48 held exit)
+set_tests_properties(unit/collector/bench_graph PROPERTIES PASS_REGULAR_EXPRESSION "error.0[^0-9]")
