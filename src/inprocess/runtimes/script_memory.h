@@ -14,7 +14,7 @@
 #include "runtimes/runtime.h"
 #include "unwind/arch.h"
 
-enum { SCRIPT_PAGE_BITS = 12, SCRIPT_PAGES = 1 << 10, SCRIPT_EPOCH_SHIFT = 45 };
+enum { SCRIPT_PAGE_BITS = 12, SCRIPT_PAGES = 1 << 13, SCRIPT_EPOCH_SHIFT = 45 };
 
 /* Pages that were seen, each with the epoch in which it was. */
 extern struct script_memory {
