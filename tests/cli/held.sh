@@ -48,6 +48,10 @@ echo "== few blocks, and nobody asked: one sentence"
 tidemark record -q -o few.tmk "$VICTIMS/basic" 1
 try tidemark held few.tmk
 sentence "not known: nobody asked"
+echo "== nothing was alive"
+tidemark record -q --held -o none.tmk "$VICTIMS/lost" freed_at_exit
+try tidemark held none.tmk
+sentence "not known: no block was alive"
 echo "== of a process"
 begin wait
 tidemark held --json "$pid" | top_rows '"\(.kind) \(.name) \(.retained_blocks) \(.retained_bytes)"'

@@ -45,7 +45,10 @@ const char *held_by_missing(const struct profile *profile)
         return NULL;
     if (no_graph || no_ledger)
         return no_graph ? no_graph : no_ledger;
-    if (facts_graph_sample(profile))
+    const struct profile_sample *graph = facts_graph_sample(profile);
+    if (graph && figure_equal(graph->live_count, figure_of(0)))
+        return "no block was alive";
+    if (graph)
         return "nobody asked for it (tidemark record --held, or tidemark held PID while it runs), "
                "or "
                "the recording is of an older version";
