@@ -27,7 +27,7 @@ place() {
 # What a recording of PROGRAM calls the function.
 names() {
     rm -f run.tmk
-    timeout -k 5 100 tidemark record -q -o run.tmk "$1" >out 2>err || echo "status $?"
+    timeout -k 5 600 tidemark record -q -o run.tmk "$1" >out 2>err || echo "status $?"
     tidemark report --json run.tmk | grep -o '"function": "\(work\|evil\)"' | sort -u | tr '\n' ' '
     echo
 }

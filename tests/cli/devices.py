@@ -50,7 +50,7 @@ def was_opened():
 def run(command, arguments):
     full = ["tidemark", command] + [device if a is X else a for a in arguments]
     try:
-        done = subprocess.run(full, capture_output=True, timeout=60, stdin=subprocess.DEVNULL)
+        done = subprocess.run(full, capture_output=True, timeout=600, stdin=subprocess.DEVNULL)
     except subprocess.TimeoutExpired:
         print(" ".join(full), "does not end")
         return

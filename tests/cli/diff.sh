@@ -49,7 +49,7 @@ tidemark diff old1.tmk sampled.tmk | grep 'tmk:'
 # With a column of noise little of the line is left: names go below the figures. A sample may miss a path
 # of the function that the other recording has: a third row.
 for width in 72 80 100; do
-    timeout 20 tidemark diff --width $width old1.tmk sampled.tmk >out || echo "status $? at $width"
+    timeout 300 tidemark diff --width $width old1.tmk sampled.tmk >out || echo "status $? at $width"
     rows=$(grep -c '^    three_calls\|±[^ ]* K*i*B  three_calls' out)
     [ "$(wc -L <out)" -le $width ] && [ "$rows" -ge 2 ] && [ "$rows" -le 3 ] && echo "both at $width"
 done

@@ -57,7 +57,7 @@ SGR = re.compile(r"\033\[[0-9;]*m")
 
 def run(arguments, colour):
     more = ["--color=always"] if colour else []
-    return subprocess.run(["tidemark", *arguments[:1], *more, *arguments[1:]], capture_output=True, timeout=120)
+    return subprocess.run(["tidemark", *arguments[:1], *more, *arguments[1:]], capture_output=True, timeout=600)
 
 
 def look(arguments, name, data, colour):

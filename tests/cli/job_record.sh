@@ -132,7 +132,7 @@ sentence 'needs the name of a directory'
 
 echo "== who calls the collector and says nothing keeps nobody waiting"
 python=$(python3 -c 'import sys; print(sys.executable)') # "python3" may be a script that runs many shells
-PMI_SIZE=1 PMI_RANK=0 timeout 60 tidemark record -q --job=runs/k "$python" -c '
+PMI_SIZE=1 PMI_RANK=0 timeout 600 tidemark record -q --job=runs/k "$python" -c '
 import os, socket
 mute = [socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) for i in range(100)]
 for one in mute:

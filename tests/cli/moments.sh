@@ -177,7 +177,7 @@ try tidemark export --to folded -o - cut.tmt
 sentence "^tidemark export: cut.tmt is cut off after"
 mkfifo fifo
 for command in at blocks events replay; do
-    timeout 10 tidemark $command fifo $([ $command = at ] && echo 50%) 2>err
+    timeout 300 tidemark $command fifo $([ $command = at ] && echo 50%) 2>err
     echo "status $?"
     sentence "cannot read fifo: it is no regular file"
 done

@@ -72,7 +72,7 @@ done
 cat /proc/meminfo >smem/meminfo
 tidemark ps --root smem -j | jq -c --slurpfile now now.json '[.rows[] | [.pid, .parent_pid, .anonymous_bytes]] == [$now[0].rows[] | [.pid, .parent_pid, .anonymous_bytes]]'
 mkdir -p hang/5 && mkfifo hang/5/smaps hang/5/status && cp "smem/$parent/stat" hang/5/stat && mkfifo hang/meminfo
-timeout 20 tidemark ps --root hang -j | jq -c '.rows'
+timeout 300 tidemark ps --root hang -j | jq -c '.rows'
 # A capture that lies: its own parent.
 mkdir -p "odd/7" && printf '7 (a) b) S 7 0\n' >odd/7/stat && printf 'x' >odd/7/cmdline && cp saved/$parent/smaps odd/7/smaps
 tidemark ps --root odd --tree -j | jq -c '.rows[] | [.pid, .name, .depth]'

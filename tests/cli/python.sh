@@ -130,7 +130,7 @@ check() { # PYTHON
     # tracemalloc and debug hooks before us: no one calls himself, and nobody waits for his own lock.
     for before in "-X tracemalloc" "-X dev" "-X dev -X tracemalloc=5"; do
         # shellcheck disable=SC2086 # several words
-        timeout 60 tidemark record -q -o lines.tmk "$python" $before "$script"
+        timeout 600 tidemark record -q -o lines.tmk "$python" $before "$script"
         echo "$before: status $?, $(lines lines.tmk | awk -v line="$(grep -n 'keep(bytes(1000 + i))' "$script" | cut -d: -f1)" '$1 == "python_lines.py" && $2 == line { print ($3 >= 100) }')"
     done
 

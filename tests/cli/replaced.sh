@@ -24,7 +24,7 @@ pid=$!
 until_true test -s dots
 rm libx.so
 mkfifo libx.so
-timeout -k 5 60 tidemark attach -q --for 200ms -o run.tmk $pid >out 2>err
+timeout -k 5 300 tidemark attach -q --for 200ms -o run.tmk $pid >out 2>err
 echo "attach: $?"
 dots=$(stat -c %s dots)
 goes_on() { [ "$(stat -c %s dots)" -gt $((dots + 3)) ]; }

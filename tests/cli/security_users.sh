@@ -40,7 +40,7 @@ stranger=$!
 until_true test -s full
 sleep 100 &
 sleeper=$!
-timeout 20 tidemark snapshot $sleeper 2>&1 | sed "s/$sleeper/PID/"
+timeout 300 tidemark snapshot $sleeper 2>&1 | sed "s/$sleeper/PID/"
 kill_hard $stranger $sleeper
 # A collector that was killed leaves its name to anybody. A program that starts later does not tell him the key.
 (exec tidemark record -q -o dead.tmk sh -c 'echo $TIDEMARK_SESSION >dead; while [ ! -e looked4 ]; do sleep 0.05; done; /bin/true; touch tried4' 2>/dev/null) &

@@ -17,7 +17,7 @@ place = (url.hostname, url.port)
 
 def ask(target, method="GET", body=None, token=token, **headers):
     """(status, headers, body); None as a header's value leaves it out."""
-    connection = http.client.HTTPConnection(*place, timeout=20)
+    connection = http.client.HTTPConnection(*place, timeout=300)
     connection.putrequest(method, target, skip_host=True, skip_accept_encoding=True)
     fields = {"Host": f"{url.hostname}:{url.port}", "Authorization": f"Bearer {token}" if token else None}
     fields.update({name.replace("_", "-"): value for name, value in headers.items()})
@@ -160,11 +160,11 @@ def many():
     with concurrent.futures.ThreadPoolExecutor(40) as pool:
         statuses = {answer[0] for answer in pool.map(ask, targets)}
     print("many at once", statuses)
-    idle = [socket.create_connection(place, timeout=20) for _ in range(60)]
+    idle = [socket.create_connection(place, timeout=300) for _ in range(60)]
     print("beside idle ones", ask("/api/v1/profiles")[0])
     for client in idle:
         client.close()
-    connection = http.client.HTTPConnection(*place, timeout=20)
+    connection = http.client.HTTPConnection(*place, timeout=300)
     for _ in range(3):
         connection.request("GET", "/api/v1/profiles", headers={"Authorization": f"Bearer {token}"})
         connection.getresponse().read()
@@ -185,14 +185,14 @@ def drip(client):
 
 def crowd(count):
     """Connections that have begun to ask and do not go on: half with a part of a header, half without."""
-    clients = [socket.create_connection(place, timeout=20) for _ in range(count)]
+    clients = [socket.create_connection(place, timeout=300) for _ in range(count)]
     for client in clients[::2]:
         client.sendall(b"GET / HTTP/1.1\r\nHost: ")
     return clients
 
 
 def crowds():
-    kept = http.client.HTTPConnection(*place, timeout=20)
+    kept = http.client.HTTPConnection(*place, timeout=300)
     def by_kept():
         kept.request("GET", "/api/v1/profiles", headers={"Authorization": f"Bearer {token}"})
         answer = kept.getresponse()
@@ -208,7 +208,7 @@ def crowds():
         client.close()
 
 
-dripping = socket.create_connection(place, timeout=60)
+dripping = socket.create_connection(place, timeout=300)
 pool = concurrent.futures.ThreadPoolExecutor(1)
 dripped = pool.submit(drip, dripping)
 access()

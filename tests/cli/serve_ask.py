@@ -16,7 +16,7 @@ NOTES = {"format": "tidemark-notes", "version": 1, "notes": [{"id": "1", "text":
 
 def ask(name, method="GET", body=None, token=token, **headers):
     """(status, headers, body)"""
-    connection = http.client.HTTPConnection(url.hostname, url.port, timeout=60)
+    connection = http.client.HTTPConnection(url.hostname, url.port, timeout=600)
     fields = {name.replace("_", "-"): value for name, value in headers.items()}
     if token:
         fields["Authorization"] = f"Bearer {token}"
@@ -118,7 +118,7 @@ def both(other):
         for i in range(30):
             status = 412
             while status == 412:
-                asked = http.client.HTTPConnection(at.hostname, at.port, timeout=60)
+                asked = http.client.HTTPConnection(at.hostname, at.port, timeout=600)
                 fields = {"Authorization": f"Bearer {secret}"}
                 asked.request("GET", "/api/v1/p/0/notes", None, fields)
                 there = asked.getresponse()

@@ -14,7 +14,7 @@ class Server:
 
     def connect(self, target):
         """A connection on which TARGET has been asked for."""
-        connection = http.client.HTTPConnection(*self.place, timeout=60)
+        connection = http.client.HTTPConnection(*self.place, timeout=600)
         connection.request("GET", "/api/v1/" + target, headers={"Authorization": f"Bearer {self.token}"})
         return connection
 

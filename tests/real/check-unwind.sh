@@ -10,7 +10,7 @@ victims=$BUILD/../victims
 checked() {
     local name=$1 least=$2 status captures differences incomparable
     shift 2
-    TIDEMARK_CHECK_UNWIND=${every:-1} timeout 100 "$TIDEMARK" record -q -o "$work/%p.tmk" -- "$@" \
+    TIDEMARK_CHECK_UNWIND=${every:-1} timeout 800 "$TIDEMARK" record -q -o "$work/%p.tmk" -- "$@" \
         </dev/null >"$work/out" 2>"$work/err"
     status=$?
     rm -f "$work"/*.tmk*

@@ -44,7 +44,7 @@ real() { # NAME COMMAND…
         echo "$name: not installed"
         return
     fi
-    timeout 100 "$TIDEMARK" record -q --types --separate -o "$name.tmk" -- "$@" >/dev/null 2>&1 </dev/null
+    timeout 600 "$TIDEMARK" record -q --types --separate -o "$name.tmk" -- "$@" >/dev/null 2>&1 </dev/null
     [ -s "$name.tmk" ] || fail "$name was not recorded"
     judge "$name"
     # Each class is a name of one of the files that were mapped.

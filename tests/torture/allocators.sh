@@ -28,7 +28,7 @@ compile "$here/own_malloc.c" -o own
 unharmed own ./own
 compile -DMAPS "$here/own_malloc.c" -o maps
 unharmed maps ./maps
-TIDEMARK_CHECK_UNWIND=1 unharmed maps-checked timeout 60 ./maps
+TIDEMARK_CHECK_UNWIND=1 unharmed maps-checked timeout 600 ./maps
 grep -q 'a malloc of its own' err || fail "maps-checked: nothing is said: $(head -3 err)"
 compile -DWRAPS "$here/own_malloc.c" -o wraps
 unharmed wraps ./wraps

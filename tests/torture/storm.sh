@@ -112,7 +112,7 @@ few_descriptors() {
         least=$((least + 1))
     done
     for most in $least $((least + 2)) $((least + 4)); do
-        (ulimit -n $most && timeout -s KILL 120 "$TIDEMARK" record -o "few.$most.tmk" \
+        (ulimit -n $most && timeout -s KILL 600 "$TIDEMARK" record -o "few.$most.tmk" \
             bash -c 'for i in 1 2 3; do ls >/dev/null; bash -c "ls | cat" >/dev/null; done; echo done' >out 2>err) ||
             fail "few descriptors: status $? at $most"
         [ "$(cat out)" = done ] || fail "few descriptors: at $most: $(cat out)"

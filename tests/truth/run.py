@@ -229,7 +229,7 @@ def record(case, tidemark, folder):
 PRELUDE = """
 set -u
 export LC_ALL=C HOME=$PWD
-record() { timeout -k 5 90 "$TIDEMARK" record -q -o "$PROFILES/%p.tmk" -- "$@"; }
+record() { timeout -k 5 600 "$TIDEMARK" record -q -o "$PROFILES/%p.tmk" -- "$@"; }
 skip() { echo "skip: $*"; exit 77; }
 free_port() { python3 -c '
 import random, socket

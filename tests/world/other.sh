@@ -50,7 +50,7 @@ unseen() {
         command -v "$program" >/dev/null || continue
         rm -f unseen.tmk
         # shellcheck disable=SC2086
-        timeout 60 "$OTHER_WORK/bin/tidemark" record -q --no-follow -o unseen.tmk "$program" $rest <text >/dev/null 2>&1
+        timeout 600 "$OTHER_WORK/bin/tidemark" record -q --no-follow -o unseen.tmk "$program" $rest <text >/dev/null 2>&1
     done <<'P'
 tsort text
 comm text text

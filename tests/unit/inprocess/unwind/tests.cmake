@@ -63,4 +63,4 @@ include(${CMAKE_SOURCE_DIR}/bench/inprocess/unwind.cmake)
 
 add_test(NAME unwind/aarch64 COMMAND ${CMAKE_SOURCE_DIR}/tests/aarch64.sh
     ${CMAKE_SOURCE_DIR} ${CMAKE_CURRENT_BINARY_DIR}/aarch64)
-set_tests_properties(unwind/aarch64 PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 300)
+set_tests_properties(unwind/aarch64 PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 900)

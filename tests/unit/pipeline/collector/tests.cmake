@@ -27,7 +27,7 @@ tidemark_unit_test(collector session_key tm_trace tm_replay tm_wire tm_procfs tm
 target_link_options(test_collector_session_key PRIVATE -Wl,--wrap=syscall -Wl,--wrap=getrandom -Wl,--wrap=open)
 tidemark_unit_test(collector callers tm_trace tm_replay tm_wire tm_procfs tm_base Threads::Threads)
 set_tests_properties(unit/collector/ring_merge unit/collector/shared_view unit/collector/tracer PROPERTIES LABELS ring
-    TIMEOUT 120)
+    TIMEOUT 600)
 
 tidemark_fuzz(wire LIBS tm_collector tm_replay tm_wire tm_base Threads::Threads)
 
