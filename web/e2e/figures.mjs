@@ -61,6 +61,13 @@ async function sameFunctions(session, world, file, query, options, which) {
         which,
     );
     if (!rows.length) return;
+    /* and each's part of all that is shown */
+    const whole = sum(said.functions.rows.map((row) => row.exclusive.at_peak_bytes));
+    for (const row of whole ? rows : [])
+        assert.ok(
+            Math.abs(row.share - row.at_peak_bytes / whole) < 1e-6,
+            `${row.function}: ${row.share} of ${whole}`,
+        );
     /* and on screen, the largest first */
     const [first] = await rowTitles(session, "Functions", 1);
     assert.equal(first[0], exact(Math.max(...rows.map((row) => row.at_peak_bytes)), "bytes"));

@@ -16,6 +16,7 @@ import {
     fileName,
 } from "../model/profile.ts";
 import { searcher } from "../model/search.ts";
+import { exact } from "../model/units.ts";
 import { getOption, withOptions } from "../state/url.ts";
 import { focusKey, rangeOf, rangeShown, shownMetric, wantedSites } from "../state/profiles.ts";
 import { go, state } from "../state/state.ts";
@@ -76,15 +77,16 @@ export function FunctionsView({ profile }: ViewProps): JSX.Element {
                     forgetUnknown(rows, RANGE, knownByKey(tree, range.isKnown, wanted));
                     forgetUnknown(rows, GROWTH, knownByKey(tree, range.growth.known, wanted));
                 }
-                return rows;
+                return { rows, whole: await wholeOf(profile, metric, wanted) };
             }),
         [profile, columns.join(), inclusive, focusKey()],
     );
     return (
         <Ready of={loaded}>
-            {(rows) => (
+            {({ rows, whole }) => (
                 <FunctionsTable
                     rows={rows}
+                    whole={whole}
                     columns={columns}
                     metric={metric}
                     search={search}
@@ -94,6 +96,17 @@ export function FunctionsView({ profile }: ViewProps): JSX.Element {
             )}
         </Ready>
     );
+}
+
+/* What all call paths that are shown have together; 0: it does not add up, or is not kept by path. */
+async function wholeOf(profile: Profile, metric: string, wanted: Wanted): Promise<number> {
+    const known = profile.metric(metric);
+    if (!known?.recorded || !addsUp(known)) return 0;
+    const values = await profile.column(metric);
+    let sum = 0;
+    for (let site = 0; site < values.length; site++)
+        if (!wanted || wanted[site]) sum += values[site] || 0;
+    return sum;
 }
 
 /* By key: of how many of its paths something is known. */
@@ -114,6 +127,8 @@ function columnsOf(
     columns: readonly string[],
     metric: string,
     most: number,
+    whole: number,
+    hasFiles: boolean,
 ): Column<FunctionRow>[] {
     const variance = varianceOf(profile, metric);
     const isOfRange = (name: string) => name === RANGE || name === GROWTH;
@@ -131,6 +146,18 @@ function columnsOf(
                     ? { fill: (row: FunctionRow) => (row.values[name] || 0) / most }
                     : {}),
             },
+            ...(name === metric && whole > 0
+                ? [
+                      {
+                          id: "share",
+                          title: "share",
+                          hint: `Of ${exact(whole, profile.unitOf(name))} of all call paths that are shown`,
+                          width: "62px",
+                          unit: "share" as const,
+                          number: (row: FunctionRow) => (row.values[name] || 0) / whole,
+                      },
+                  ]
+                : []),
             ...(name === metric && variance
                 ? [
                       {
@@ -147,7 +174,7 @@ function columnsOf(
         {
             id: "function",
             title: "Function",
-            width: "minmax(180px, 2fr)",
+            width: "minmax(160px, 2fr)",
             text: (row) => row.name,
             show: (row) => (
                 <>
@@ -156,17 +183,21 @@ function columnsOf(
                 </>
             ),
         },
-        {
-            id: "file",
-            title: "File",
-            width: "minmax(100px, 1fr)",
-            text: (row) => row.file,
-            show: (row) => fileName(row.file),
-        },
+        ...(hasFiles
+            ? [
+                  {
+                      id: "file",
+                      title: "File",
+                      width: "minmax(90px, 1fr)",
+                      text: (row: FunctionRow) => row.file,
+                      show: (row: FunctionRow) => fileName(row.file),
+                  },
+              ]
+            : []),
         {
             id: "module",
             title: "Module",
-            width: "minmax(100px, 0.9fr)",
+            width: "minmax(90px, 0.9fr)",
             text: (row) => row.module,
             show: (row) => fileName(row.module),
         },
@@ -208,6 +239,7 @@ function ColumnChoice({
 
 function FunctionsTable({
     rows,
+    whole,
     columns,
     metric,
     search,
@@ -215,6 +247,7 @@ function FunctionsTable({
     of,
 }: {
     rows: FunctionRow[];
+    whole: number;
     columns: string[];
     metric: string;
     search: string;
@@ -234,8 +267,16 @@ function FunctionsTable({
         [rows, metric],
     );
     const list = useMemo(
-        () => columnsOf(profile, columns, metric, most),
-        [columns.join(), metric, most, profile],
+        () =>
+            columnsOf(
+                profile,
+                columns,
+                metric,
+                most,
+                whole,
+                rows.some((row) => row.file),
+            ),
+        [rows, columns.join(), metric, most, whole, profile],
     );
     return (
         <>
