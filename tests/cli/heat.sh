@@ -35,6 +35,22 @@ rm -f many*
 echo "== text"
 tidemark report --show=heat -n 3 -w 80 run.tmk | sed -n '/not 1 s/,/ more /p' | cut -c1-49 | sed 's/ *$//; s/[0-9.]* MiB/N MiB/g' | tr -s ' '
 tidemark report --json run.tmk | jq '[.owners[] | select(.kind == "blocks") | .unwritten_1s_bytes != null] | unique'
+echo "== at the look at which most was cold, which is said: with the most resident memory, nothing was"
+cc -o early -x c - <<'EOF'
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+int main(void)
+{
+    enum { KEPT = 8 << 20, GONE = 24 << 20 };
+    char *volatile kept = memset(malloc(KEPT), 1, KEPT), *volatile gone = memset(malloc(GONE), 1, GONE);
+    usleep(300000);
+    free(gone);
+    return usleep(2000000) | !kept;
+}
+EOF
+tidemark record -q --heat=100ms -o early.tmk ./early
+tidemark report --show=heat -w 200 early.tmk | sed -n 's/^Heat  after [0-9.]* s (end); of 8[.0-9]* MiB, 8[.0-9]* MiB not written for 1 s, 0 B for 10 s,.*/that of the end/p'
 echo "== of shared memory and files it is not known"
 tidemark report --json run.tmk | jq -c '[.owners[] | select(.kind == "file") | .unwritten_1s_bytes] | unique'
 echo "== nobody asked"

@@ -66,12 +66,12 @@ void report_part_bar(struct report_text *text, double begin, double end, double 
 /* Says how many of `count` rows are below the last one that --top shows. */
 void report_part_more(struct report_text *text, size_t count);
 
-/* Copies of the owners that `counts` is true of, in the look that the sections on owners are about;
- * to be freed. NULL: no memory. */
-struct profile_owner *report_part_take_owners(const struct report_text *text,
-                                              bool (*counts)(const struct profile_owner *owner,
-                                                             uint32_t sample),
-                                              size_t *count);
+/* Copies of the owners that `counts` is true of, in the look `sample` (NULL: none); to be freed.
+ * NULL: no memory. */
+struct profile_owner *
+report_part_take_owners(const struct report_text *text, const struct profile_sample *sample,
+                        bool (*counts)(const struct profile_owner *owner, uint32_t sample),
+                        size_t *count);
 
 /* Joins owners that are shown alike. Returns how many are left. */
 size_t

@@ -1,5 +1,6 @@
 /* Writes the section on heat: how much of each owner's resident memory was not written for a
- * second, for ten, or never since it was filled, at the last look near the most resident memory. */
+ * second, for ten, or never since it was filled, at the look at which most had not been written for
+ * a second: at that with the most resident memory there may have been nothing that old. */
 #include "report/report_text.h"
 
 #include <errno.h>
@@ -19,6 +20,28 @@ static bool report_text_heat_counts(const struct profile_owner *owner, uint32_t 
 {
     return owner->sample == sample && figure_known(owner->unwritten_1s_bytes) &&
            figure_positive(owner->resident_bytes) && owner->kind != PROFILE_OWNER_TOOL;
+}
+
+/* NULL: no look knows. Of looks at which as much was cold it is the last one. */
+static const struct profile_sample *report_text_heat_sample(const struct profile *profile)
+{
+    const struct profile_sample *coldest = NULL;
+    struct figure most = FIGURE_UNKNOWN;
+    for (size_t i = 0, owner = 0; i < profile->sample_count; i++) {
+        struct figure cold = FIGURE_UNKNOWN;
+        uint32_t id = profile->samples[i].id;
+        while (owner < profile->owner_count && profile->owners[owner].sample < id)
+            owner++;
+        for (; owner < profile->owner_count && profile->owners[owner].sample == id; owner++)
+            if (report_text_heat_counts(&profile->owners[owner], id))
+                cold = figure_add(figure_known(cold) ? cold : figure_of(0),
+                                  profile->owners[owner].unwritten_1s_bytes);
+        if (figure_known(cold) && (!coldest || figure_compare(cold, most) >= 0)) {
+            coldest = &profile->samples[i];
+            most = cold;
+        }
+    }
+    return coldest;
 }
 
 static void report_text_heat_join(struct profile_owner *to, const struct profile_owner *from)
@@ -57,14 +80,17 @@ static void report_text_heat_add_row(struct report_text *text, const struct prof
     report_part_end(text);
 }
 
-static void report_text_heat_add_rows(struct report_text *text, struct profile_owner *rows,
-                                      size_t count)
+static void report_text_heat_add_rows(struct report_text *text, const struct profile_sample *sample,
+                                      struct profile_owner *rows, size_t count)
 {
     struct profile_owner all = {0};
     struct strbuf line = STRBUF_INIT;
     for (size_t i = 0; i < count; i++)
         report_text_heat_join(&all, &rows[i]);
-    strbuf_addf(&line, "of %s, %s not written for 1 s, %s for 10 s, %s never since filled",
+    strbuf_addf(&line,
+                "after %s (%s); of %s, %s not written for 1 s, %s for 10 s, %s never since "
+                "filled",
+                human_duration(sample->time_ns).text, profile_sample_name(sample),
                 figure_human_bytes(all.resident_bytes).text,
                 figure_human_bytes(all.unwritten_1s_bytes).text,
                 figure_human_bytes(all.unwritten_10s_bytes).text,
@@ -82,11 +108,13 @@ static void report_text_heat_add_rows(struct report_text *text, struct profile_o
 int report_section_heat(struct report_text *text)
 {
     size_t count;
-    struct profile_owner *rows = report_part_take_owners(text, report_text_heat_counts, &count);
+    const struct profile_sample *sample = report_text_heat_sample(text->profile);
+    struct profile_owner *rows =
+        report_part_take_owners(text, sample, report_text_heat_counts, &count);
     if (!rows)
         return -ENOMEM;
     if (count) {
-        report_text_heat_add_rows(text, rows, count);
+        report_text_heat_add_rows(text, sample, rows, count);
     } else {
         report_part_title(text, "Heat", NULL);
         report_part_note(

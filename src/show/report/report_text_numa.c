@@ -163,7 +163,8 @@ static void report_text_numa_add_rows(struct report_text *text, struct profile_o
 int report_section_numa(struct report_text *text)
 {
     size_t count;
-    struct profile_owner *rows = report_part_take_owners(text, report_text_numa_counts, &count);
+    struct profile_owner *rows = report_part_take_owners(text, facts_owners_sample(text->profile),
+                                                         report_text_numa_counts, &count);
     if (!rows)
         return -ENOMEM;
     if (count) {

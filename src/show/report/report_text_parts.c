@@ -182,13 +182,12 @@ void report_part_more(struct report_text *text, size_t count)
         strbuf_addf(&text->out, "  %zu more (--top)\n", count - text->options->top);
 }
 
-struct profile_owner *report_part_take_owners(const struct report_text *text,
-                                              bool (*counts)(const struct profile_owner *owner,
-                                                             uint32_t sample),
-                                              size_t *count)
+struct profile_owner *
+report_part_take_owners(const struct report_text *text, const struct profile_sample *sample,
+                        bool (*counts)(const struct profile_owner *owner, uint32_t sample),
+                        size_t *count)
 {
     const struct profile *profile = text->profile;
-    const struct profile_sample *sample = facts_owners_sample(profile);
     struct profile_owner *rows = calloc(profile->owner_count + 1, sizeof *rows);
     *count = 0;
     for (size_t i = 0; rows && sample && i < profile->owner_count; i++)
