@@ -182,18 +182,27 @@ static bool held_by_is_shown(enum held_by_what by, const struct profile_holder *
     return by == HELD_BY_HOLDER || !of->parent;
 }
 
-static int held_by_add(struct gathering *gathering, const struct profile_holder *of, size_t most_id)
+/* The row of a holder that is in front of the one at `at`. */
+static uint32_t held_by_row_of(const struct gathering *gathering,
+                               const struct profile_holder *holders, size_t at, uint32_t id)
 {
-    uint32_t parent = of->parent && of->parent < of->id && of->parent <= most_id
-                          ? gathering->rows[of->parent]
-                          : HELD_BY_NONE;
+    size_t found = 0;
+    SEARCH_FIRST(found, at, i, holders[i].id < id);
+    return found < at && holders[found].id == id ? gathering->rows[found] : HELD_BY_NONE;
+}
+
+static int held_by_add(struct gathering *gathering, const struct profile_holder *holders, size_t at)
+{
+    const struct profile_holder *of = &holders[at];
     held_by_count_all(gathering, of);
-    if (!held_by_is_shown(gathering->holders->by, of) || of->id > most_id)
+    if (!held_by_is_shown(gathering->holders->by, of))
         return 0;
+    uint32_t parent =
+        of->parent ? held_by_row_of(gathering, holders, at, of->parent) : HELD_BY_NONE;
     uint32_t row = held_by_row(gathering, of, parent);
     if (row == HELD_BY_NONE)
         return -ENOMEM;
-    gathering->rows[of->id] = row;
+    gathering->rows[at] = row;
     held_by_count_in(gathering, row, of);
     return 0;
 }
@@ -205,24 +214,24 @@ size_t held_by_first_of(const struct profile *profile, uint32_t sample)
     return first;
 }
 
-/* The numbers of a sample's rows are 1 to the last. */
+/* The numbers of a sample's rows rise. Some may be missing, because the profile's reader leaves out
+ * rows of kinds that only newer versions know. */
 int held_by_gather(struct gathering *gathering)
 {
     const struct profile *profile = gathering->side->profile;
-    const struct profile_holder *holders = profile->holders;
     uint32_t sample = gathering->side->sample->id;
-    size_t from = held_by_first_of(profile, sample), until = from;
+    size_t from = held_by_first_of(profile, sample), count = 0;
+    const struct profile_holder *holders = profile->holders + from;
     int error = 0;
-    while (until < profile->holder_count && holders[until].sample == sample)
-        until++;
-    size_t ids = until - from;
-    gathering->rows = malloc((ids + 1) * sizeof *gathering->rows);
+    while (from + count < profile->holder_count && holders[count].sample == sample)
+        count++;
+    gathering->rows = malloc((count + 1) * sizeof *gathering->rows);
     if (!gathering->rows)
         return -ENOMEM;
-    for (size_t i = 0; i <= ids; i++)
+    for (size_t i = 0; i < count; i++)
         gathering->rows[i] = HELD_BY_NONE;
-    for (size_t i = from; i < until && !error; i++)
-        error = held_by_add(gathering, &holders[i], ids);
+    for (size_t i = 0; i < count && !error; i++)
+        error = held_by_add(gathering, holders, i);
     free(gathering->rows);
     return error;
 }

@@ -9,7 +9,7 @@ struct gathering {
     struct held_by *holders;
     const struct held_by_side *side;
     bool is_old;
-    uint32_t *rows; /* by id of the side's holders: its row; HELD_BY_NONE: it has none */
+    uint32_t *rows; /* of the sample's holders, in their order; HELD_BY_NONE: it has none */
     struct map by_key;
 };
 

@@ -33,12 +33,13 @@ static inline ssize_t own_write(int fd, const void *bytes, size_t count)
     return wrote;
 }
 
-/* All `count` bytes, or those before the first that cannot be written. */
+/* All `count` bytes, or those before the first that cannot be written. A filter of the program may
+ * answer 0, and would do so for ever. */
 static inline void own_write_all(int fd, const void *bytes, size_t count)
 {
     for (size_t done = 0; done < count;) {
         ssize_t wrote = own_write(fd, (const char *)bytes + done, count - done);
-        if (wrote < 0 && errno != EINTR)
+        if (!wrote || (wrote < 0 && errno != EINTR))
             return;
         done += wrote > 0 ? (size_t)wrote : 0;
     }

@@ -6,6 +6,7 @@ target_compile_definitions(unwind_plugin_B PRIVATE PLUGIN_BYTES=512)
 
 tidemark_unit_test(unwind cfi)
 tidemark_unit_test(unwind capture_memory)
+tidemark_unit_test(unwind own_write)
 tidemark_unit_test(unwind paths)
 target_link_libraries(test_unwind_paths PRIVATE Threads::Threads)
 target_compile_options(test_unwind_paths PRIVATE -O2 -fno-optimize-sibling-calls)
