@@ -35,6 +35,14 @@ tidemark export --to folded -o - massif.out.tmk
 tidemark insight massif.out.tmk | head -3
 try tidemark report --sort count massif.out.tmk
 sentence 'did not record it'
+echo "# massif calls a moment the peak that is none: the highest moment with call paths is it, and what is above is said"
+more() { # TIME BYTES TREE
+    printf '#-----------\nsnapshot=2\n#-----------\ntime=%s\nmem_heap_B=%s\nmem_heap_extra_B=0\nmem_stacks_B=0\nheap_tree=%s\n' "$@"
+}
+{ cat massif.out && more 150 5000 detailed && echo 'n0: 5000 0x1234: load (load.c:7)' && more 180 6000 empty; } >grown.out
+tidemark import grown.out 2>/dev/null
+tidemark report --json grown.out.tmk | jq -c '.program | [.at_peak_bytes, .peak_bytes, .peak_ns]'
+tidemark report grown.out.tmk | tr -s ' \n' ' ' | grep -o 'the peak is the .* without them'
 { sed '/^heap_tree=peak/,$d; s/^time_unit: ms/time_unit: i/' massif.out && echo heap_tree=empty; } >flat.out
 tidemark import flat.out 2>/dev/null
 tidemark report flat.out.tmk | tr -s ' \n' ' ' | grep -o 'one of its units\|there are no call paths'

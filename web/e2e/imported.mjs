@@ -102,6 +102,9 @@ export function testImported(world) {
         assert.equal(Math.max(...levels.map(Number)), 70000);
         await session.go("leaks");
         assert.match(await session.text(), /never freed is not in this profile/);
+        await session.go("growth");
+        for (const name of ["after", "change", "grown", "shrunk"])
+            assert.equal(await session.text(`[data-sum=${name}]`), "–", "known of no path");
     });
 
     test("heaptrack's file: what was never freed is in Leaks, as in the report", async (t) => {
@@ -119,6 +122,8 @@ export function testImported(world) {
         assert.ok(program.live_bytes > 0);
         assert.equal(sum(rows.map((row) => row.bytes)), program.live_bytes);
         assert.equal(sum(rows.map((row) => row.count)), program.live_count);
+        await session.go("leaks", { opt: "list:lost" });
+        assert.doesNotMatch(await session.text(), /nothing is lost/i, "nobody knows");
     });
 
     test("a whole job: no view has zeros or advice for what each rank has alone", async (t) => {

@@ -126,6 +126,18 @@ test("beginning, peak and end are exact; other moments are curves with their bou
     assert.ok(Number.isNaN(sums.born));
 });
 
+test("the sum of paths of which none is known is not known, and no 0", async () => {
+    const profile = profileWith(curves);
+    const growth = await growthOf(profile, of, 300, -1);
+    growth.from.known.fill(0);
+    growth.known.fill(0);
+    const sums = growthSums(growth, null, null);
+    assert.ok(sums.unknown > 0);
+    for (const name of ["before", "change", "grown", "shrunk", "bound"] as const)
+        assert.ok(Number.isNaN(sums[name]), name);
+    assert.equal(sums.after, 5107, "all are known at the end");
+});
+
 test("a curve whose threshold is not known has a bound that is not known, and so have sums with it", async () => {
     const vague = new Map(curves.curves.columns);
     vague.set("threshold_bytes", { values: Float64Array.of(500, NaN), none: null });

@@ -1,4 +1,5 @@
-/* Massif's output: the snapshot with the peak's tree, and the levels of all. Trees run from the
+/* Massif's output: the highest snapshot with a tree, and the levels of all. The one that massif
+ * calls the peak may be far below others, because it takes it at a free only. Trees run from the
  * allocating call outwards; what a node has more than those below it was cut off there by massif's
  * threshold. Who allocated and freed how much in all, and what was never freed, it does not say. */
 #include <errno.h>
@@ -6,6 +7,7 @@
 #include <string.h>
 #include "import/importers.h"
 #include "import/import_text.h"
+#include "base/human.h"
 #include "base/memory.h"
 
 enum { DEEPEST = 4096 };
@@ -19,7 +21,6 @@ struct import_massif {
     struct import_massif_snapshot {
         uint64_t time, heap, extra, stacks;
         struct import_text tree; /* empty: it has none */
-        bool is_peak;
     } now, best;
     uint64_t highest, highest_time;
 };
@@ -156,9 +157,7 @@ static void import_massif_end_snapshot(struct import_massif *massif)
         massif->highest_time = ns;
     }
     bool has_tree = now->tree.at < now->tree.end;
-    bool is_better = now->is_peak ? !massif->best.is_peak
-                                  : !massif->best.is_peak && now->heap >= massif->best.heap;
-    if (has_tree && is_better)
+    if (has_tree && now->heap >= massif->best.heap)
         massif->best = *now;
 }
 
@@ -199,7 +198,6 @@ static int import_massif_take_snapshot(struct import_massif *massif)
         return error;
     if (!import_massif_next_line(massif, &line) || !text_skip(&line, "heap_tree="))
         return import_massif_fail(massif, "does not say whether there is a tree");
-    massif->now.is_peak = text_skip(&line, "peak");
     import_massif_pass_tree(massif, &massif->now.tree);
     import_massif_end_snapshot(massif);
     return 0;
@@ -246,6 +244,11 @@ static void import_massif_add_note(struct import_massif *massif)
     if (!massif->is_ms)
         strbuf_add_string(&note, "massif's time is not in milliseconds: what is shown as 1 ns is "
                                  "one of its units (instructions or bytes)");
+    if (massif->best.tree.at && massif->best.heap < massif->highest)
+        strbuf_addf(&note,
+                    "%sthe peak is the highest moment with call paths: massif saw %s "
+                    "without them",
+                    note.length ? "; " : "", human_bytes(massif->highest).text);
     if (!massif->best.tree.at)
         strbuf_addf(&note, "%sthe massif file has no detailed snapshot: there are no call paths",
                     note.length ? "; " : "");

@@ -308,7 +308,7 @@ export function* growthRowsInSlices(
 }
 
 export interface GrowthSums {
-    before: number;
+    before: number; /* of the paths that are known, as the next four; NaN: none is */
     after: number;
     change: number;
     grown: number; /* the sum of paths that grew, and of those that shrank */
@@ -342,9 +342,13 @@ export function* growthSumsInSlices(
         gone: born ? 0 : NaN,
     };
     const gone = born && goneOf(growth, born);
+    let [known, knownBefore, knownAfter] = [0, 0, 0];
     for (let site = 0; site < growth.change.length; site++) {
         if ((site & OFTEN) === OFTEN) yield;
         if (wanted && !wanted[site]) continue;
+        known += growth.known[site]!;
+        knownBefore += growth.from.known[site]!;
+        knownAfter += growth.to.known[site]!;
         const change = growth.change[site]!;
         sums.before += growth.from.level[site]!;
         sums.after += growth.to.level[site]!;
@@ -359,5 +363,9 @@ export function* growthSumsInSlices(
         sums.born += born?.[site] ?? 0;
         sums.gone += gone?.[site] ?? 0;
     }
+    /* of no path known is no 0 */
+    if (sums.unknown && !knownBefore) sums.before = NaN;
+    if (sums.unknown && !knownAfter) sums.after = NaN;
+    if (sums.unknown && !known) sums.change = sums.grown = sums.shrunk = sums.bound = NaN;
     return sums;
 }

@@ -21,7 +21,7 @@ import { shortName } from "../model/names.ts";
 import { highest, notable } from "../model/peaks.ts";
 import { type CallTree, type Profile, fileName } from "../model/profile.ts";
 import { searcher } from "../model/search.ts";
-import { bytes, count, duration, exact, format, signed } from "../model/units.ts";
+import { bytes, count, duration, exact, format, isKnown, signed } from "../model/units.ts";
 import { focusKey, inPart, wantedSites } from "../state/profiles.ts";
 import { go, state } from "../state/state.ts";
 import { getOption, withOptions } from "../state/url.ts";
@@ -313,7 +313,11 @@ function Exactness({
                     ? "Exact: the profile has the level of every call path at both moments. "
                     : ""}
             {byCurves &&
-                `By curves: a path's level is within 5 % or its curve's threshold; all together within ±${format(sums.bound, "bytes")}. `}
+                `By curves: a path's level is within 5 % or its curve's threshold${
+                    isKnown(sums.bound)
+                        ? `; all together within ±${format(sums.bound, "bytes")}`
+                        : ""
+                }. `}
             {sums.unknown > 0 &&
                 `${count(sums.unknown)} ${sums.unknown === 1 ? "path has" : "paths have"} no curve: what ${
                     sums.unknown === 1 ? "it" : "they"
@@ -340,7 +344,7 @@ function Sums({
 }): JSX.Element {
     const figure = (name: string, value: number) => (
         <b data-sum={name} title={exact(value, "bytes")}>
-            {bytes(value)}
+            {format(value, "bytes")}
         </b>
     );
     return (

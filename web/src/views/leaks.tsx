@@ -555,7 +555,11 @@ function Leaks({
     leaks,
     islands,
 }: ViewProps & { of: CallTree; leaks: Leak[]; islands: Island[] }): JSX.Element {
-    const lost = (getOption(state.value, "list") ?? (islands.length ? "lost" : "alive")) === "lost";
+    const hasVerdict = profile.summary.samples?.some((each) => isKnown(each.lost_count)) ?? false;
+    /* an address of another profile may ask for what nobody knows here */
+    const lost =
+        hasVerdict &&
+        (getOption(state.value, "list") ?? (islands.length ? "lost" : "alive")) === "lost";
     const { search, sort } = state.value;
     const [text, save] = useSuppressions();
     const [open, setOpen] = useState(false);
@@ -571,7 +575,6 @@ function Leaks({
         () => leaks.reduce((best, leak) => Math.max(best, leak.bytes), 1),
         [leaks],
     );
-    const hasVerdict = profile.summary.samples?.some((each) => isKnown(each.lost_count)) ?? false;
     const columns = useMemo(
         () => columnsOf(profile, of, most, hasVerdict),
         [leaks, most, hasVerdict],
