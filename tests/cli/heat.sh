@@ -51,6 +51,8 @@ int main(void)
 EOF
 tidemark record -q --heat=100ms -o early.tmk ./early
 tidemark report --show=heat -w 200 early.tmk | sed -n 's/^Heat  after [0-9.]* s (end); of 8[.0-9]* MiB, 8[.0-9]* MiB not written for 1 s, 0 B for 10 s,.*/that of the end/p'
+tidemark job -o job.tmk early.tmk early.tmk >/dev/null
+tidemark report --show=heat -w 200 job.tmk | sed -n 's/^Heat  \(.*\); of .* not written for 1 s, .*/\1/p'
 echo "== of shared memory and files it is not known"
 tidemark report --json run.tmk | jq -c '[.owners[] | select(.kind == "file") | .unwritten_1s_bytes] | unique'
 echo "== nobody asked"

@@ -80,6 +80,17 @@ static void report_text_heat_add_row(struct report_text *text, const struct prof
     report_part_end(text);
 }
 
+/* In a job each rank was looked at in a moment of its own. */
+static void report_text_heat_add_moment(struct strbuf *out, const struct profile *profile,
+                                        const struct profile_sample *sample)
+{
+    if (profile_is_job(profile))
+        strbuf_add_string(out, "each rank at its own moment");
+    else
+        strbuf_addf(out, "after %s (%s)", human_duration(sample->time_ns).text,
+                    profile_sample_name(sample));
+}
+
 static void report_text_heat_add_rows(struct report_text *text, const struct profile_sample *sample,
                                       struct profile_owner *rows, size_t count)
 {
@@ -87,10 +98,8 @@ static void report_text_heat_add_rows(struct report_text *text, const struct pro
     struct strbuf line = STRBUF_INIT;
     for (size_t i = 0; i < count; i++)
         report_text_heat_join(&all, &rows[i]);
-    strbuf_addf(&line,
-                "after %s (%s); of %s, %s not written for 1 s, %s for 10 s, %s never since "
-                "filled",
-                human_duration(sample->time_ns).text, profile_sample_name(sample),
+    report_text_heat_add_moment(&line, text->profile, sample);
+    strbuf_addf(&line, "; of %s, %s not written for 1 s, %s for 10 s, %s never since filled",
                 figure_human_bytes(all.resident_bytes).text,
                 figure_human_bytes(all.unwritten_1s_bytes).text,
                 figure_human_bytes(all.unwritten_10s_bytes).text,
