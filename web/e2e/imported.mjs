@@ -135,5 +135,13 @@ export function testImported(world) {
             0,
             "when its ranks asked for memory is not kept, and not 0",
         );
+        for (const list of ["owners", "paths", "heap", "mappings"]) {
+            await session.go("resident", { opt: `list:${list}` });
+            const text = await session.text();
+            assert.doesNotMatch(text, /at 0 ns|this profile has no/, list);
+            assert.doesNotMatch(text, /made no pass over the pages/, list);
+            if (["heap", "mappings"].includes(list)) assert.match(text, /choose a rank/, list);
+        }
+        session.noErrors();
     });
 }

@@ -77,7 +77,8 @@ export function ResidentView({ profile }: ViewProps): JSX.Element {
     return (
         <>
             <div class="bar-row">
-                <label hidden={which === "owners"}>
+                {/* a job's is the sum of its ranks' looks, each at its own moment */}
+                <label hidden={which === "owners" || profile.isJob}>
                     Look{" "}
                     <select
                         class="behind-word"
@@ -127,16 +128,18 @@ export function ResidentView({ profile }: ViewProps): JSX.Element {
                         page map
                     </button>
                 )}
-                <button
-                    aria-pressed={which === "mappings"}
-                    onClick={() =>
-                        go(
-                            { sort: "", opt: withOptions(state.value, { list: "mappings" }) },
-                            "replace",
-                        )
-                    }>
-                    mappings
-                </button>
+                {profile.has("mappings") && (
+                    <button
+                        aria-pressed={which === "mappings"}
+                        onClick={() =>
+                            go(
+                                { sort: "", opt: withOptions(state.value, { list: "mappings" }) },
+                                "replace",
+                            )
+                        }>
+                        mappings
+                    </button>
+                )}
             </div>
             {which !== "owners" && <Facts of={sample} />}
             {(which === "paths" || which === "mappings") && (
@@ -153,8 +156,14 @@ export function ResidentView({ profile }: ViewProps): JSX.Element {
                 <HeapView profile={profile} />
             ) : which === "paths" ? (
                 <Paths profile={profile} sample={sample} />
-            ) : (
+            ) : profile.has("mappings") ? (
                 <Mappings profile={profile} sample={sample} />
+            ) : (
+                <NotRecorded
+                    of={profile}
+                    what="What the process had mapped is not in this profile."
+                    how="The looks at it could not read its mappings."
+                />
             )}
         </>
     );
@@ -239,6 +248,7 @@ function Paths({ profile, sample }: ViewProps & { sample: Sample }): JSX.Element
                     <PathTable rows={rows} search={search} sort={sort || "-resident_bytes"} />
                 ) : (
                     <NotRecorded
+                        of={profile}
                         what="Which pages of blocks were resident is not known."
                         how="This look made no pass over the pages: see `record --looks`."
                     />
