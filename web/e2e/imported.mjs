@@ -135,6 +135,11 @@ export function testImported(world) {
             0,
             "when its ranks asked for memory is not kept, and not 0",
         );
+        await session.go("summary");
+        const peak = await session.text(".card:has([data-leak-verdict]) p");
+        assert.match(peak, /at the peak each rank at its own moment/);
+        await session.go("growth");
+        assert.doesNotMatch(await session.text(), /the peak, at/, "the sum of peaks is at none");
         for (const list of ["owners", "paths", "heap", "mappings"]) {
             await session.go("resident", { opt: `list:${list}` });
             const text = await session.text();

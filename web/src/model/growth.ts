@@ -112,7 +112,11 @@ export async function momentOf(
     if (profile.has("at")) return ofTrace(profile, of, at);
     if (at >= end && profile.metric("live_bytes")?.recorded)
         return ofMetric(profile, of, "live_bytes", at, "end");
-    if (at === profile.summary.program?.["peak_ns"] && profile.metric("at_peak_bytes")?.recorded)
+    if (
+        !profile.isJob &&
+        at === profile.summary.program?.["peak_ns"] &&
+        profile.metric("at_peak_bytes")?.recorded
+    )
         return ofMetric(profile, of, "at_peak_bytes", at, "peak");
     return ofCurves(profile, of, at);
 }

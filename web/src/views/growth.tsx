@@ -93,7 +93,8 @@ function useNamed(profile: Profile): Named[] {
         [profile],
     );
     const peaks = highest(notable(profile.summary.peaks ?? [])),
-        peak = profile.summary.program?.["peak_ns"] ?? null;
+        /* the ranks of a job peak each at its own moment */
+        peak = profile.isJob ? null : (profile.summary.program?.["peak_ns"] ?? null);
     const named = peaks.map((each) => ({
         title: `${each.time_ns === peak ? "the peak" : "a peak"}, ${bytes(each.bytes)} at ${duration(each.time_ns)}`,
         ns: each.time_ns,

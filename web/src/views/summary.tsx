@@ -313,6 +313,13 @@ function HoldersCard({
 
 const titleOfRow = (row: TopFunction) => row.function ?? `[${baseName(row.module ?? "?")}]`;
 
+/* A job's is the sum of its ranks' peaks. */
+function whenOfPeak({ isJob, summary }: Profile): string {
+    const ns = summary.program?.["peak_ns"];
+    if (isJob) return " each rank at its own moment";
+    return isKnown(ns) ? ` after ${duration(ns)}` : "";
+}
+
 /* The peak of the heap and who held most of it, and what is lost. */
 function HeapCard({ profile, top }: ViewProps & { top: Top | undefined }): JSX.Element {
     const program = profile.summary.program,
@@ -327,9 +334,7 @@ function HeapCard({ profile, top }: ViewProps & { top: Top | undefined }): JSX.E
                     {format(program?.["peak_bytes"] ?? null, "bytes")}
                 </b>{" "}
                 <a href={link({ view: "timeline" })}>at the peak</a>
-                {isKnown(program?.["peak_ns"]) && (
-                    <span class="dim"> after {duration(program["peak_ns"])}</span>
-                )}
+                <span class="dim">{whenOfPeak(profile)}</span>
             </p>
             {first && !!top.total && (
                 <p class="tight nowrap" title={titleOfRow(first)}>
@@ -495,8 +500,8 @@ function Figures({ profile }: ViewProps): JSX.Element {
                                         ±{format(error, "bytes")}
                                     </span>
                                 )}
-                                {name === "peak_bytes" && isKnown(program["peak_ns"]) && (
-                                    <span class="dim"> after {duration(program["peak_ns"])}</span>
+                                {name === "peak_bytes" && (
+                                    <span class="dim">{whenOfPeak(profile)}</span>
                                 )}
                                 {name === "temporary_count" &&
                                     isKnown(value) &&
