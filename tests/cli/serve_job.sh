@@ -34,6 +34,85 @@ mkdir empty
 try tidemark serve empty
 sentence empty
 
+echo "--- shown while its ranks are read"
+entries() { # for each profile of the job what its recorder would have written
+    for file in "$1"/rank-*.tmk; do
+        name=$(basename "$file" .tmk) rank=$((10#${name#rank-}))
+        printf 'tidemark entry 1\njob %s\nrank %s\nranks %s\nhost node%s\npid %s\nprogram held\nprofile %s.tmk\nend exit\nend_status %s\nduration_ns 1000000000\npeak_bytes %s\n.\n' \
+            "$1" $rank "$2" $((rank / 4)) $((100 + rank)) "$name" $((rank == 2)) \
+            "$(tidemark report --json "$file" | jq .program.peak_bytes)" >"$1/$name.entry"
+    done
+}
+"$MAKE_JOB" held 8
+entries held 8
+head -c 1000 held/rank-00005.tmk >cut && mv cut held/rank-00005.tmk
+state() { get profiles | sed 's/^200 //' | jq -c '.profiles[0] | [.state, .generation, .read, .to_read, .error]'; }
+is_at() { [ "$(state)" = "$1" ]; }
+held() { # starts it where the file $1 cannot be had; all others are read then
+    touch hold
+    HOLD=hold HOLD_NAME=$1 LD_PRELOAD=$HOLD_OPEN begin_reading held
+}
+held held/rank-00005.tmk # the shortest, which is read last
+until_true is_at '["reading",1,7,8,null]'
+state
+get p/0/summary | sed 's/^200 //' | jq -c '[.state, .meta.program, .meta.to_read, .program, .counts, .resources]'
+get p/0/ranks | sed 's/^200 //' >first
+jq -c '.ranks[] | [.id, .rank, .state, .status, .node, .duration_ns, .peak_bytes != null, .peak_ns, .live_bytes, .alloc_count, .lost_events]' first | sed -n '1p;3p;6p'
+jq -c '.nodes[] | [.name, .ranks, .lower_bytes, .upper_bytes, .not_read]' first
+for name in top insights timeline code query of/resident/summary region/1/summary; do get p/0/$name; done | sort | uniq -c | sed 's/^ *//'
+get p/1/summary | grep -c '"state":"complete"' # a rank
+# what a page hears
+python3 - "$url" <<'P'
+import os, sys
+sys.path.insert(0, os.environ["HERE"])
+from served import Server
+answer = Server(sys.argv[1]).connect("live").getresponse()
+told = set()
+while True:
+    line = answer.readline().decode().strip()
+    if '"profile":0,' not in line:
+        continue
+    told.add(line)
+    if os.path.exists("hold"):
+        os.remove("hold")
+    if '"complete"' in line:
+        break
+print(*sorted(told, reverse=True), sep="\n")
+P
+state
+get p/0/ranks | sed 's/^200 //' >whole
+echo "same ids: $(cmp <(jq -c '.ranks[] | [.id, .rank, .file]' first) <(jq -c '.ranks[] | [.id, .rank, .file]' whole) && echo yes)"
+echo "same peaks: $(cmp <(jq -c '.ranks[] | select(.id != 6).peak_bytes' first) <(jq -c '.ranks[] | select(.id != 6).peak_bytes' whole) && echo yes)"
+jq -c '.ranks[] | select(.id == 6) | [.state, .peak_bytes, .note != null]' whole
+tidemark job -o whole.tmk held >/dev/null 2>&1
+everything() {
+    for name in $(get p/0/summary | sed 's/^200 //' | jq -r '.resources[]'); do
+        echo "$name $(get p/0/$name | sed '/"sources\|^$/d' | md5sum)"
+    done
+}
+everything >served
+end
+begin whole.tmk
+everything >of_file
+end
+echo "as tidemark job says: $(cmp served of_file && echo yes), $(wc -l <served) resources"
+echo "--- ended meanwhile"
+held held/rank-00005.tmk # the shortest, which is read last
+until_true is_at '["reading",1,7,8,null]'
+kill -TERM $server
+rm hold
+end
+echo "--- none of its profiles can be read"
+for file in held/*.tmk; do : >"$file"; done
+begin held
+state | sed 's/,"[^"]*"\]/,"…"]/'
+get p/0/top | sed 's/: .*//'
+sed "s/: .*//" err | sort
+end
+rm -r held/*.tmk
+try tidemark serve held
+cat err
+
 echo "--- one file"
 tidemark html run64/ 2>&1
 tidemark html --ranks -o all.html two/a 2>&1

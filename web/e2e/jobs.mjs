@@ -1,7 +1,7 @@
 /* A job: its ranks side by side, one of them chosen for every view, two compared. */
 import assert from "node:assert/strict";
-import { cp, readdir, truncate } from "node:fs/promises";
-import { join } from "node:path";
+import { cp, readdir, rm, stat, truncate, writeFile } from "node:fs/promises";
+import { basename, join } from "node:path";
 import { test } from "node:test";
 import { report } from "./profiles.mjs";
 import { serve } from "./serve.mjs";
@@ -111,6 +111,78 @@ export function testJobs(world) {
         assert.match(await session.text("[data-no-levels]"), /^Levels of rank 0 are not known/);
         const node = page.locator("tr", { hasText: "1 not read" }).first();
         assert.match(await node.innerText(), /2 \(1 not read\)\s+≥ .*\s≥ /s);
+        session.noErrors();
+    });
+
+    test("a job opens while its ranks are read, says nothing of what is not read, and fills in by itself", async (t) => {
+        const hold = join(world.work, "hold");
+        await writeFile(hold, "");
+        /* The shortest is read last, however many threads read. */
+        const sizes = await Promise.all(
+            world.profiles.ranks.map(async (file) => (await stat(file)).size),
+        );
+        const last = world.profiles.ranks[sizes.lastIndexOf(Math.min(...sizes))];
+        t.after(() => rm(hold, { force: true }));
+        const server = await serve(world.tidemark, [world.profiles.job], [], {
+            HOLD: hold,
+            HOLD_NAME: basename(last),
+            LD_PRELOAD: join(world.tools, "../cli/libcli_hold_open.so"),
+        });
+        t.after(() => server.stop());
+        const session = await Session.open(world.browser, server),
+            { page } = session;
+        t.after(() => session.close());
+        await page.locator(".head", { hasText: "2 of 3 ranks read" }).waitFor();
+        const reports = world.profiles.ranks.map((file) => report(world.tidemark, file));
+        for (const view of views) {
+            await session.go(view);
+            const text = await session.text(".main");
+            assert.match(text, /2 of 3 ranks read[\s\S]*are not read yet/, view);
+            assert.equal(await page.locator(".main .view").count(), 1, view);
+            assert.deepEqual(session.errors.splice(0), [], view);
+        }
+        await session.accessible("reading");
+        const peaks = reports.map(({ program }, rank) => [rank, program.peak_bytes]);
+        const rows = await session.json("Ranks");
+        assert.deepEqual(
+            rows.map((row) => [row.rank, row.peak_bytes]),
+            peaks,
+        );
+
+        const other = world.profiles.ranks[0] === last ? 1 : 0;
+        await session.go("summary", { rank: other + 1 });
+        assert.equal(
+            await session.fact("Peak of live blocks").getAttribute("title"),
+            exact(reports[other].program.peak_bytes, "bytes"),
+        );
+
+        await session.go("jobs");
+        await page.locator("[data-reading]").waitFor();
+        await rm(hold);
+        await page.locator("[data-ranks]").waitFor(); /* nobody reloads it */
+        await session.settle();
+        assert.equal(await session.text("[data-ranks]"), "3");
+        assert.equal(await page.locator(".head", { hasText: "ranks read" }).count(), 0);
+        assert.deepEqual(
+            (await session.json("Ranks")).map((row) => [row.rank, row.peak_bytes]),
+            peaks,
+        );
+        session.noErrors();
+    });
+
+    test("a job of which no profile can be read says so on the page", async (t) => {
+        const job = join(world.work, "unread");
+        await cp(world.profiles.job, job, { recursive: true });
+        for (const name of await readdir(job))
+            if (name.endsWith(".tmk")) await truncate(join(job, name), 0);
+        const server = await serve(world.tidemark, [job]);
+        t.after(() => server.stop());
+        const session = await Session.open(world.browser, server),
+            { page } = session;
+        t.after(() => session.close());
+        const said = page.locator("[data-reading] [role=alert]");
+        await said.waitFor();
+        assert.match(await said.innerText(), /cannot be shown: .* is empty/);
         session.noErrors();
     });
 }

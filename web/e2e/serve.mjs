@@ -29,10 +29,24 @@ export function stopAll() {
     running.clear();
 }
 
-export async function serve(tidemark, files, options = []) {
+/* Until the ranks of jobs have been read. */
+async function whenRead(url) {
+    const [, base, token] = /^(.*)#token=(.*)$/.exec(url);
+    for (;;) {
+        const asked = await fetch(`${base}api/v1/profiles`, {
+            headers: { Authorization: `Bearer ${token}` },
+        });
+        const { profiles } = await asked.json();
+        if (!profiles.some((each) => each.state === "reading")) return;
+        await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+}
+
+/* With `env` the server is there as soon as it says its address, whatever it still reads. */
+export async function serve(tidemark, files, options = [], env = null) {
     const child = spawn(tidemark, ["serve", ...options, ...files], {
         stdio: ["ignore", "pipe", "ignore"],
-        env: { ...process.env, DISPLAY: "", WAYLAND_DISPLAY: "" },
+        env: { ...process.env, DISPLAY: "", WAYLAND_DISPLAY: "", ...env },
     });
     let said = "";
     const url = await new Promise((resolve, reject) => {
@@ -44,6 +58,7 @@ export async function serve(tidemark, files, options = []) {
         child.on("exit", (status) => reject(new Error(`serve ended with ${status}: ${said}`)));
     });
     running.add(child);
+    if (!env && url.includes("#token=")) await whenRead(url);
     return {
         url,
         pid: child.pid,

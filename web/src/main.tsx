@@ -19,11 +19,14 @@ import {
     profile,
     profileNames,
     rangeShown,
+    readingAt,
+    shownIndex,
     shownMetric,
     silent,
     sizesAreFound,
     startProfiles,
     wholeJob,
+    type Reading,
 } from "./state/profiles.ts";
 import { startNotes } from "./state/notes.ts";
 import { focusGone, go, link, startState, state } from "./state/state.ts";
@@ -34,6 +37,7 @@ import { Help, helpOpen } from "./widgets/help.tsx";
 import { Chips } from "./widgets/chips.tsx";
 import { useLoaded } from "./widgets/states.tsx";
 import { metricGroups } from "./model/metric_groups.ts";
+import { ReadingJob } from "./views/reading.tsx";
 import { Drop, DropArea } from "./views/drop.tsx";
 import { viewNamed, views, type View } from "./views/registry.ts";
 import { GROWTH, levelNamed, levels, type Profile } from "./model/profile.ts";
@@ -125,7 +129,7 @@ function takeRegion(): void {
         go({ region, of: "", search: withoutTerms(state.value.search, "region") }, "replace");
 }
 
-function Head({ of }: { of: Profile | null }): JSX.Element {
+function Head({ of, reading }: { of: Profile | null; reading: Reading | null }): JSX.Element {
     const names = profileNames.value;
     const search = useRef<HTMLInputElement>(null);
     useEffect(() => {
@@ -176,13 +180,21 @@ function Head({ of }: { of: Profile | null }): JSX.Element {
                 </select>
             ) : (
                 <span class="title nowrap" title={of?.summary.meta["command"]}>
-                    {of?.summary.meta["program"] ?? names[0]?.name ?? "Tidemark"}
+                    {of?.summary.meta["program"] ??
+                        reading?.meta["program"] ??
+                        names[0]?.name ??
+                        "Tidemark"}
                 </span>
             )}
             <RankChoice />
             <LevelChoice of={of} />
             <RegionChoice of={of} />
-            {of?.summary.state === "recording" &&
+            {reading && !reading.failure && !silent.value && (
+                <span class="chip" title="The page fills in by itself">
+                    {reading.read} of {reading.toRead} ranks read
+                </span>
+            )}
+            {(of?.summary.state === "recording" || reading) &&
                 (silent.value ? (
                     <span
                         class="chip bad"
@@ -191,9 +203,11 @@ function Head({ of }: { of: Profile | null }): JSX.Element {
                         no longer followed
                     </span>
                 ) : (
-                    <span class="chip" title="The page follows the recording">
-                        recording…
-                    </span>
+                    !reading && (
+                        <span class="chip" title="The page follows the recording">
+                            recording…
+                        </span>
+                    )
                 ))}
             <label>
                 <span class="visually-hidden">Metric</span>
@@ -394,6 +408,7 @@ function Guarded({
 function Page(): JSX.Element {
     const view = viewNamed(state.value.view);
     const of = view.job ? wholeJob.value : profile.value;
+    const reading = of ? null : readingAt(view.job ? state.value.profile : shownIndex.value);
     const Show = view.show;
     const shown = of && shownIn(view, of);
     const part = inPart.value;
@@ -406,11 +421,12 @@ function Page(): JSX.Element {
                 knowsBlocks(shown && "profile" in shown ? shown.profile : of),
             ));
     useEffect(() => {
-        document.title = `${of?.summary.meta["program"] ?? "Tidemark"} · ${view.title}`;
-    }, [of, view]);
+        const meta = of?.summary.meta ?? reading?.meta;
+        document.title = `${meta?.["program"] ?? "Tidemark"} · ${view.title}`;
+    }, [of, reading?.meta, view]);
     return (
         <>
-            <Head of={of} />
+            <Head of={of} reading={reading} />
             <Navigation of={of} />
             <main class="main" aria-label={view.title}>
                 <h1 class="visually-hidden">
@@ -441,6 +457,7 @@ function Page(): JSX.Element {
                         .
                     </p>
                 )}
+                {reading && <ReadingJob of={reading} />}
                 {shown && !focusIsFound.value && <div class="empty" aria-busy="true" />}
                 {shown &&
                     focusIsFound.value &&

@@ -46,7 +46,14 @@ static void job_files_add(struct job_files *files, const struct manifest_job *jo
         .is_running = process->state == MANIFEST_RUNNING,
         .trace = memory_copy_string(process->trace_path),
         .start_unix_ns = entry->start_unix_ns,
+        .duration_ns = entry->duration_ns,
+        .peak_bytes = entry->peak_bytes,
+        .pid = entry->pid,
+        .end_status = entry->end_status,
+        .state = process->state,
     };
+    if (!files->program && entry->program)
+        files->program = memory_copy_string(entry->program);
 }
 
 void job_files_init(struct job_files *files, const struct manifest_job *job)
@@ -82,6 +89,7 @@ void job_files_release(struct job_files *files)
     free(files->files);
     free(files->id);
     free(files->recorded_ranks);
+    free(files->program);
     *files = (struct job_files){0};
 }
 

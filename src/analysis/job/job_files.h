@@ -20,13 +20,16 @@ struct job_file {
     bool rank_known, is_helper;
     bool is_running; /* its recording goes on */
     /* Not written by job_files_write(). */
-    char *trace;           /* NULL: none */
-    int64_t start_unix_ns; /* -1: not known */
+    char *trace; /* NULL: none */
+    /* What the manifest says: -1 is not known. */
+    int64_t start_unix_ns, duration_ns, peak_bytes, pid, end_status;
+    enum manifest_state state;
 };
 struct job_files {
     char *id; /* of the job; "" if it has none */
     char
         *recorded_ranks; /* the choice of --ranks (jobdir/rank_choice.h); NULL: all. Not written. */
+    char *program;       /* of the first process that says it; NULL: none does. Not written. */
     struct job_file *files;
     size_t count;
     enum memory_level level; /* that profiles are made one of when they are read */

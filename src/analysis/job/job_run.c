@@ -71,7 +71,9 @@ static void job_run_read_file(const struct job_files *files, uint32_t index,
 static bool job_run_take_next(struct running *running, uint32_t *index)
 {
     pthread_mutex_lock(&running->lock);
-    bool is_one = running->next < running->count;
+    bool stops = running->progress && running->progress->stops &&
+                 atomic_load_explicit(running->progress->stops, memory_order_relaxed);
+    bool is_one = !stops && running->next < running->count;
     if (is_one)
         *index = running->wanted[running->next++];
     pthread_mutex_unlock(&running->lock);

@@ -3,6 +3,7 @@
 #ifndef TIDEMARK_JOB_JOB_RUN_H
 #define TIDEMARK_JOB_JOB_RUN_H
 
+#include <stdatomic.h>
 #include "job/job_files.h"
 #include "job/job_summary.h"
 #include "job/job_tree.h"
@@ -11,6 +12,8 @@ struct job_progress {
     /* Called with what is read so far, one caller at a time. NULL: no function is called. */
     void (*tell)(void *context, size_t done, size_t of);
     void *context;
+    /* Set by another thread: no further file is begun, and what came about is not all. Or NULL. */
+    const atomic_bool *stops;
 };
 
 /* `wanted`: indices of the files, in the order in which they are begun; `summary` and `tree` are

@@ -152,7 +152,8 @@ static int job_command_analyse(const struct job_engine *engine, const char *cons
                                size_t count, const struct arguments *arguments,
                                struct analysed *out)
 {
-    struct job_progress progress = {isatty(STDERR_FILENO) ? job_command_show_progress : NULL, NULL};
+    struct job_progress progress = {isatty(STDERR_FILENO) ? job_command_show_progress : NULL, NULL,
+                                    NULL};
     struct job_summary summary = {0};
     *out = (struct analysed){0};
     int status =

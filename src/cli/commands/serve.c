@@ -160,7 +160,7 @@ static void cmd_serve_settle_allocator(void)
 }
 
 static int cmd_serve_until_end(const struct server_options *options,
-                               const struct arguments *arguments)
+                               const struct arguments *arguments, struct showing *showing)
 {
     sigset_t signals;
     struct server *server;
@@ -173,6 +173,7 @@ static int cmd_serve_until_end(const struct server_options *options,
     showing_unguard(true);
     signal(SIGPIPE, SIG_IGN);
     signal(SIGCHLD, SIG_IGN);
+    showing_fill(showing);
     int error = server_start(&server, options, &why);
     if (error) {
         output_complain("serve", why.length ? why.data : strerror(-error));
@@ -181,7 +182,9 @@ static int cmd_serve_until_end(const struct server_options *options,
         cmd_serve_say(server, url.data, arguments);
         if (arguments->open)
             cmd_serve_open_browser(server);
+        showing_tell_filling(showing);
         cmd_serve_wait_for_end(&signals);
+        showing_stop_filling(showing);
         server_stop(server);
     }
     strbuf_release(&why);
@@ -202,7 +205,8 @@ int cmd_serve(int argc, char **argv)
         return options_usage_error(&command, "there is no port %llu: the highest is %d",
                                    (unsigned long long)arguments.port, UINT16_MAX);
     struct showing showing;
-    struct showing_options to_show = {.command = "serve", .id = arguments.id, .ranks = true};
+    struct showing_options to_show = {
+        .command = "serve", .id = arguments.id, .ranks = true, .fills = true};
     cmd_serve_settle_allocator();
     int status = showing_open(&showing, &to_show, (const char *const *)argv + operand,
                               (size_t)(argc - operand));
@@ -218,7 +222,7 @@ int cmd_serve(int argc, char **argv)
         .no_notes = arguments.no_notes,
     };
     if (!status)
-        status = cmd_serve_until_end(&options, &arguments);
+        status = cmd_serve_until_end(&options, &arguments, &showing);
     showing_release(&showing);
     return status;
 }

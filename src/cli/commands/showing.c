@@ -1,6 +1,7 @@
 /* Prepares what serve, html and plot show (showing.h). Jobs are analysed and traces replayed into
- * profiles in a private temporary directory. A thread that waits for signals removes the directory
- * when one ends the process. */
+ * profiles in a private temporary directory. For `serve` the ranks of a job are read later
+ * (job_filler.h), and the first profile has what the directory's entries say. A thread that waits
+ * for signals removes the directory when one ends the process. */
 #include "commands/showing.h"
 
 #include <dirent.h>
@@ -26,6 +27,7 @@
 #include "commands/job_choice.h"
 #include "commands/output.h"
 #include "job/job.h"
+#include "job/job_first.h"
 #include "job/job_profile.h"
 #include "job/job_run.h"
 #include "profile/profile.h"
@@ -36,8 +38,9 @@ struct showing_opening {
     const struct showing_options *options;
     size_t jobs; /* directories that were given */
     struct rank_list {
-        struct job_files files;
-        struct job job;
+        const struct job_files *files;
+        struct job_files own; /* `files`, unless they are of the filling */
+        struct job_summary ranks;
         size_t place; /* of the job in what is shown */
     } * ranks;
     size_t rank_list_count, rank_list_room;
@@ -202,7 +205,8 @@ static void showing_analyse(const char *path, struct job_files *files, struct jo
                             struct job_tree *tree)
 {
     struct showing_progress told = {.what = "reading profiles"};
-    struct job_progress progress = {isatty(STDERR_FILENO) ? showing_tell_profiles : NULL, &told};
+    struct job_progress progress = {isatty(STDERR_FILENO) ? showing_tell_profiles : NULL, &told,
+                                    NULL};
     struct job_summary summary = {0};
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
     uint32_t *order = job_files_by_size(files);
@@ -227,13 +231,57 @@ static int showing_write_job(struct showing_opening *opening, const struct job *
 }
 
 /* Ranks are listed behind all that was given, so they are kept until then. */
-static void showing_keep_ranks(struct showing_opening *opening, struct job_files *files,
-                               struct job *job)
+static struct rank_list *showing_keep_ranks(struct showing_opening *opening)
 {
     array_need_room(&opening->ranks, &opening->rank_list_room, opening->rank_list_count,
                     sizeof *opening->ranks);
-    opening->ranks[opening->rank_list_count++] =
-        (struct rank_list){*files, *job, opening->showing->count - 1};
+    struct rank_list *list = &opening->ranks[opening->rank_list_count++];
+    *list = (struct rank_list){.place = opening->showing->count - 1};
+    return list;
+}
+
+static bool showing_has_profiles(const struct job_files *files)
+{
+    for (size_t i = 0; i < files->count; i++)
+        if (files->files[i].path)
+            return true;
+    return false;
+}
+
+static int showing_add_whole_job(struct showing_opening *opening, struct served_source *shown,
+                                 struct job_files *files)
+{
+    struct job_tree tree = {0};
+    struct job job;
+    showing_analyse(shown->file, files, &job, &tree);
+    int status = showing_write_job(opening, &job, &tree, shown->path);
+    job_tree_release(&tree);
+    showing_list(opening->showing, *shown);
+    struct rank_list *list = showing_keep_ranks(opening);
+    list->own = *files;
+    list->ranks = job.summary;
+    job.summary = (struct job_summary){0};
+    job_release(&job);
+    return status;
+}
+
+/* Shows what the entries say. The filling reads the ranks later, and has the files from now on. */
+static int showing_add_first_of_job(struct showing_opening *opening, struct served_source *shown,
+                                    struct job_files *files)
+{
+    struct showing *showing = opening->showing;
+    struct job_summary ranks = {0};
+    job_first_list(&ranks, files);
+    int error = job_first_write(shown->path, files, &ranks);
+    if (!showing->filling)
+        showing->filling = job_filler_new(opening->options->command);
+    const struct job_filler_job job = {shown->file, shown->path, files, &ranks};
+    shown->reading = job_filler_add(showing->filling, &job);
+    showing_list(showing, *shown);
+    struct rank_list *list = showing_keep_ranks(opening);
+    list->files = files;
+    list->ranks = ranks;
+    return error ? showing_complain(opening->options, error_text()) : 0;
 }
 
 static int showing_add_job(struct showing_opening *opening, const char *path)
@@ -241,8 +289,6 @@ static int showing_add_job(struct showing_opening *opening, const char *path)
     struct showing *showing = opening->showing;
     const char *id = opening->options->id;
     struct job_files files = {0};
-    struct job_tree tree = {0};
-    struct job job;
     struct strbuf command = STRBUF_INIT;
     strbuf_addf(&command, "tidemark %s", opening->options->command);
     int status = job_choice_make(command.data, &path, 1, id, &files);
@@ -253,16 +299,15 @@ static int showing_add_job(struct showing_opening *opening, const char *path)
         job_files_release(&files);
         return status;
     }
-    const char *made = showing_new_path(showing);
-    showing_analyse(path, &files, &job, &tree);
-    status = showing_write_job(opening, &job, &tree, made);
-    job_tree_release(&tree);
-    showing_list(showing, (struct served_source){.path = made,
-                                                 .name = id ? id : showing_last_part(showing, path),
-                                                 .file = path,
-                                                 .kind = SHOWN_JOB});
-    showing_keep_ranks(opening, &files, &job);
-    return status;
+    struct served_source shown = {.path = showing_new_path(showing),
+                                  .name = id ? id : showing_last_part(showing, path),
+                                  .file = path,
+                                  .kind = SHOWN_JOB};
+    if (!opening->options->fills || !showing_has_profiles(&files))
+        return showing_add_whole_job(opening, &shown, &files);
+    struct job_files *kept = memory_need(malloc(sizeof *kept));
+    *kept = files;
+    return showing_add_first_of_job(opening, &shown, kept);
 }
 
 static const char *showing_name_rank(struct showing_opening *opening, const struct rank_list *of,
@@ -283,9 +328,10 @@ static const char *showing_name_rank(struct showing_opening *opening, const stru
 static void showing_list_ranks(struct showing_opening *opening, const struct rank_list *of)
 {
     struct showing *showing = opening->showing;
-    for (size_t i = 0; i < of->job.summary.rank_count; i++) {
-        const struct job_rank *rank = &of->job.summary.ranks[i];
-        const char *path = of->files.files[rank->place].path;
+    const struct job_files *files = of->files ? of->files : &of->own;
+    for (size_t i = 0; i < of->ranks.rank_count; i++) {
+        const struct job_rank *rank = &of->ranks.ranks[i];
+        const char *path = files->files[rank->place].path;
         if (!path)
             continue;
         showing_list(showing, (struct served_source){.path = showing_keep(showing, strdup(path)),
@@ -388,16 +434,35 @@ int showing_open(struct showing *showing, const struct showing_options *options,
     for (size_t i = 0; i < opening.rank_list_count; i++) {
         if (!status && options->ranks)
             showing_list_ranks(&opening, &opening.ranks[i]);
-        job_release(&opening.ranks[i].job);
-        job_files_release(&opening.ranks[i].files);
+        job_summary_release(&opening.ranks[i].ranks);
+        job_files_release(&opening.ranks[i].own);
     }
     free(opening.ranks);
     malloc_trim(0); /* ranks were read and forgotten again */
     return status;
 }
 
+void showing_fill(struct showing *showing)
+{
+    if (showing->filling)
+        job_filler_begin(showing->filling);
+}
+
+void showing_tell_filling(struct showing *showing)
+{
+    if (showing->filling && isatty(STDERR_FILENO))
+        job_filler_tell(showing->filling);
+}
+
+void showing_stop_filling(struct showing *showing)
+{
+    if (showing->filling)
+        job_filler_stop(showing->filling);
+}
+
 void showing_release(struct showing *showing)
 {
+    job_filler_end(showing->filling);
     for (size_t i = 0; i < showing->trace_count; i++)
         trace_close(showing->traces[i]);
     for (size_t i = 0; i < showing->string_count; i++)

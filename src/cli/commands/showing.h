@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include "offline/offline.h"
+#include "commands/job_filler.h"
 #include "server/served_list.h"
 #include "trace/trace.h"
 
@@ -20,12 +21,14 @@ struct showing {
     size_t string_count, string_room;
     struct trace **traces;
     size_t trace_count, trace_room;
+    struct job_filler *filling; /* NULL: there is no job whose ranks are read while it is shown */
 };
 
 struct showing_options {
     const char *command;            /* "serve" */
     const char *id;                 /* of a job, where a directory has several; or NULL */
     bool ranks;                     /* the profiles of a job's ranks too */
+    bool fills;                     /* jobs are read while they are shown: showing_fill() */
     struct offline_moment from, to; /* of traces: only what happens between them */
 };
 
@@ -38,5 +41,13 @@ void showing_release(struct showing *showing);
  * clean up. This ends the thread, for callers that wait for the signals themselves. The signals
  * stay blocked, or are as they were before. */
 void showing_unguard(bool keep_blocked);
+
+/* Begins to read the ranks of jobs, and waits a moment: small jobs are whole then. Signals that end
+ * the process must be blocked. */
+void showing_fill(struct showing *showing);
+/* From now on progress is told on a terminal. */
+void showing_tell_filling(struct showing *showing);
+/* No further rank is read. showing_release() waits for the one at hand. */
+void showing_stop_filling(struct showing *showing);
 
 #endif

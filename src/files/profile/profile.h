@@ -60,8 +60,10 @@ void profile_writer_be_patient(struct profile_writer *writer, bool (*patience)(v
 #define PROFILE_META_NODE       "node"       /* integer: of the node, as the launcher counts */
 #define PROFILE_META_LAUNCHER   "launcher"   /* "openmpi", "hydra", "slurm" … */
 /* integer: it is the profile of a job, and that many ranks are in its figures; else absent */
-#define PROFILE_META_JOB_RANKS    "job_ranks"
-#define PROFILE_META_JOB_MISSING  "job_missing"  /* integer: ranks that left nothing */
+#define PROFILE_META_JOB_RANKS   "job_ranks"
+#define PROFILE_META_JOB_MISSING "job_missing" /* integer: ranks that left nothing */
+/* integer: ranks of a job whose profiles are not read yet: what it says is of their entries */
+#define PROFILE_META_TO_READ      "to_read"
 #define PROFILE_META_OWNER_RANKS  "owner_ranks"  /* integer: ranks whose looks `owners` adds up */
 #define PROFILE_META_JOB_LEFT_OUT "job_left_out" /* integer: ranks that --ranks left out */
 #define PROFILE_META_JOB          "job_id"       /* the same in all processes of a job */

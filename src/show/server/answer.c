@@ -509,6 +509,28 @@ static enum MHD_Result answer_send_notes(struct server *server, struct MHD_Conne
     return result;
 }
 
+/* Is it of what the profiles of a job's ranks say, while they are being read? */
+static bool answer_is_not_read_yet(struct served_profile *served, const char *name)
+{
+    return served_profile_is_reading(served) && strcmp(name, "summary") && strcmp(name, "ranks");
+}
+
+static enum MHD_Result answer_refuse_unread(struct MHD_Connection *connection,
+                                            struct served_profile *served)
+{
+    struct served_profile_state state;
+    struct strbuf why = STRBUF_INIT;
+    served_profile_state(served, &state);
+    if (*state.error)
+        strbuf_add_string(&why, state.error);
+    else
+        strbuf_addf(&why, "not read yet: %zu of %zu profiles of this job's ranks are", state.done,
+                    state.of);
+    enum MHD_Result result = answer_send_problem(connection, 503, why.data);
+    strbuf_release(&why);
+    return result;
+}
+
 static enum MHD_Result answer_send_resource(struct server *server,
                                             struct MHD_Connection *connection,
                                             struct request *request)
@@ -521,11 +543,15 @@ static enum MHD_Result answer_send_resource(struct server *server,
         return answer_send_window(server, connection, request, served_profile_shown(served));
     if (!strcmp(route->name, "notes"))
         return answer_send_notes(server, connection, request, served_profile_shown(served));
-    if (!strcmp(route->name, "query"))
-        return answer_send_rows(server, connection, request, served_profile_shown(served)->path);
-    served_profile_refresh(served);
-    if (served_profile_need(served))
+    bool is_query = !strcmp(route->name, "query");
+    if (!is_query || served_profile_shown(served)->reading)
+        served_profile_refresh(served);
+    if ((!is_query || served_profile_shown(served)->reading) && served_profile_need(served))
         return answer_send_problem(connection, 500, error_text());
+    if (served_profile_shown(served)->reading && answer_is_not_read_yet(served, route->name))
+        return answer_refuse_unread(connection, served);
+    if (is_query)
+        return answer_send_rows(server, connection, request, served_profile_shown(served)->path);
     if (answer_is_region(route->name))
         return answer_send_region(server, connection, request, served);
     if (answer_is_level(route->name))
@@ -544,6 +570,10 @@ static void answer_write_profile(struct json *json, size_t index, struct served_
     json_string(json, "state", state.state);
     json_unsigned(json, "generation", state.generation);
     json_string(json, "error", *state.error ? state.error : NULL);
+    if (state.is_of_job) {
+        json_unsigned(json, "read", state.done);
+        json_unsigned(json, "to_read", state.of);
+    }
     json_end(json);
 }
 

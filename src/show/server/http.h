@@ -55,7 +55,7 @@ struct listener {
     struct listener *next;
     struct server *server;
     struct MHD_Connection *connection;
-    uint64_t *told; /* by profile: the generation that it was told */
+    uint64_t *told; /* by profile: what it was told, as a mark */
     bool suspended;
     unsigned quiet_seconds;
 };

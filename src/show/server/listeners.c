@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include "base/json.h"
 #include "base/now.h"
 #include "server/http.h"
 
@@ -17,6 +18,39 @@ enum { QUIET_SECONDS = 15 };
 
 /* ---- What is said -------------------------------------------------------------------------- */
 
+/* Differs where there is something else to tell. */
+static uint64_t listeners_mark(const struct served_profile_state *state)
+{
+    uint64_t read = state->is_of_job ? 2 * (uint64_t)state->done + (*state->error != 0) : 0;
+    return state->generation << 40 | (read & (((uint64_t)1 << 40) - 1));
+}
+
+static int listeners_write_event(char *text, size_t room, size_t index,
+                                 const struct served_profile_state *state)
+{
+    FILE *stream = fmemopen(text, room, "w");
+    if (!stream)
+        return -1;
+    struct json json = json_begin(stream, false);
+    fputs("event: changed\ndata: ", stream);
+    json_object(&json, NULL);
+    json_unsigned(&json, "profile", index);
+    json_unsigned(&json, "generation", state->generation);
+    json_string(&json, "state", state->state);
+    if (state->is_of_job) {
+        json_unsigned(&json, "read", state->done);
+        json_unsigned(&json, "to_read", state->of);
+        json_string(&json, "error", *state->error ? state->error : NULL);
+    }
+    json_end(&json);
+    json_finish(&json); /* ends the line */
+    fputs("\n", stream);
+    long length = ftell(stream);
+    bool failed = ferror(stream) || fflush(stream);
+    fclose(stream);
+    return failed ? -1 : (int)length;
+}
+
 /* Adds the first event that the listener was not told, if it fits into `room`. */
 static size_t listeners_add_event(struct listener *listener, char *text, size_t room)
 {
@@ -24,15 +58,12 @@ static size_t listeners_add_event(struct listener *listener, char *text, size_t 
     for (size_t i = 0; i < server->served_profile_count; i++) {
         struct served_profile_state state;
         served_profile_state(server->profiles[i], &state);
-        if (state.generation == listener->told[i])
+        if (listeners_mark(&state) == listener->told[i])
             continue;
-        int length = snprintf(text, room,
-                              "event: changed\ndata: {\"profile\":%zu,\"generation\":%llu,"
-                              "\"state\":\"%s\"}\n\n",
-                              i, (unsigned long long)state.generation, state.state);
+        int length = listeners_write_event(text, room, i, &state);
         if (length < 0 || (size_t)length >= room)
             return 0;
-        listener->told[i] = state.generation;
+        listener->told[i] = listeners_mark(&state);
         return (size_t)length;
     }
     return 0;
@@ -136,7 +167,7 @@ static bool listeners_is_behind(const struct listener *listener)
     for (size_t i = 0; i < server->served_profile_count; i++) {
         struct served_profile_state state;
         served_profile_state(server->profiles[i], &state);
-        if (state.generation != listener->told[i])
+        if (listeners_mark(&state) != listener->told[i])
             return true;
     }
     return false;

@@ -24,6 +24,7 @@ struct resources {
     const struct trace *trace;
     bool has_regions; /* each of its regions can be asked for, too; to be set as `trace` is */
     unsigned levels;  /* a bit for each enum memory_level that can be asked for; likewise */
+    bool is_first;    /* of a job whose ranks' profiles are being read; likewise */
     const struct offline_born *born; /* NULL, or of a window; likewise */
     size_t born_count;
     size_t node_count; /* of the profile, even when its paths have been given back */

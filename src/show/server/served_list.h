@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include "base/json.h"
 #include "model/level.h"
+#include "server/served_reading.h"
 #include "trace/trace.h"
 
 enum shown_kind {
@@ -31,6 +32,7 @@ struct served_source {
     const struct offline_born
         *born; /* NULL, or of a window: blocks that began in it and are alive */
     size_t born_count;
+    struct served_reading *reading; /* of a job whose ranks are read meanwhile; NULL: it is not */
 };
 
 const char *served_list_name(const struct served_source *shown);

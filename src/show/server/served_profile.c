@@ -43,6 +43,7 @@ struct served_profile_version {
     size_t cached_bytes;
     const char *state;
     bool finished; /* nothing will be written to it any more */
+    bool is_first; /* of a job whose ranks' profiles are being read: another one will follow */
 };
 
 struct served_profile {
@@ -139,10 +140,13 @@ static int served_profile_read_version(struct served_profile *served, uint64_t s
     version->signature = signature;
     version->served = served;
     version->profile = profile;
-    version->finished = !profile->being_written;
-    version->state = profile->being_written ? "recording"
-                     : profile->complete    ? "complete"
-                                            : "cut short";
+    version->is_first = served->shown->reading && profile_get(profile, PROFILE_META_TO_READ);
+    version->resources.is_first = version->is_first;
+    version->finished = !profile->being_written && !version->is_first;
+    version->state = version->is_first        ? "reading"
+                     : profile->being_written ? "recording"
+                     : profile->complete      ? "complete"
+                                              : "cut short";
     *out = version;
     return 0;
 }
@@ -467,8 +471,9 @@ static bool served_profile_may_read(struct served_profile *served, uint64_t sign
     double now = served_profile_seconds_now();
     pthread_mutex_lock(&served->lock);
     double pause = READING_PART * served->read_seconds;
+    pause = pause > LEAST_SECONDS ? pause : LEAST_SECONDS;
     bool may = !served->reading && signature && signature != served->now->signature &&
-               now - served->read_at >= (pause > LEAST_SECONDS ? pause : LEAST_SECONDS);
+               (served->now->is_first || now - served->read_at >= pause);
     if (!signature)
         snprintf(served->error, sizeof served->error, "the file is gone");
     else if (signature == served->now->signature)
@@ -499,14 +504,41 @@ void served_profile_refresh(struct served_profile *served)
     pthread_mutex_unlock(&served->lock);
 }
 
+bool served_profile_is_reading(struct served_profile *served)
+{
+    struct served_profile_version *version = served_profile_hold_version(served);
+    bool is_first = version->is_first;
+    served_profile_release_version(version);
+    return is_first;
+}
+
+static void served_profile_say_reading(struct served_reading *reading,
+                                       struct served_profile_state *out)
+{
+    struct served_reading_state now;
+    served_reading_get(reading, &now);
+    out->is_of_job = true;
+    out->done = now.done;
+    out->of = now.of;
+    if (!*now.error)
+        return;
+    out->state = "not read";
+    snprintf(out->error, sizeof out->error, "%s", now.error);
+}
+
 void served_profile_state(struct served_profile *served, struct served_profile_state *out)
 {
     pthread_mutex_lock(&served->lock);
     *out = (struct served_profile_state){.state = "not read"};
-    if (served->now)
-        *out = (struct served_profile_state){served->now->generation, served->now->state, ""};
+    if (served->now) {
+        out->generation = served->now->generation;
+        out->state = served->now->state;
+    }
     memcpy(out->error, served->error, sizeof out->error);
+    bool is_first = served->now && served->now->is_first && served->shown->reading;
     pthread_mutex_unlock(&served->lock);
+    if (is_first)
+        served_profile_say_reading(served->shown->reading, out);
 }
 
 const struct served_source *served_profile_shown(const struct served_profile *served)

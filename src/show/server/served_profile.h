@@ -34,13 +34,18 @@ void served_profile_refresh(struct served_profile *served);
 
 struct served_profile_state {
     uint64_t generation; /* 0: not read yet */
-    const char *state;   /* "recording", "complete", "cut short", "not read" */
+    const char *state;   /* "recording", "complete", "cut short", "reading", "not read" */
     char error[256];     /* why the file cannot be read any more; "": it can */
+    bool is_of_job;      /* of "reading": so many of so many profiles of its ranks are read */
+    size_t done, of;
 };
+/* A job is "reading" while only what its directory's entries say is shown, and "not read" with an
+ * error if nothing more will come. */
 void served_profile_state(struct served_profile *served, struct served_profile_state *out);
 const struct served_source *served_profile_shown(const struct served_profile *served);
 
 /* For a profile that was read. */
+bool served_profile_is_reading(struct served_profile *served);
 bool served_profile_has_level(struct served_profile *served, enum memory_level level);
 size_t served_profile_region_count(struct served_profile *served);
 

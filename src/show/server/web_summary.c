@@ -169,6 +169,22 @@ static void web_summary_write_levels(struct json *json, const struct resources *
     json_end(json);
 }
 
+/* Of a job whose ranks' profiles are being read: nothing but who they are is known. */
+static int web_summary_write_first(struct json *json, const struct profile *profile)
+{
+    json_object(json, "meta");
+    for (size_t i = 0; i < profile->meta_count; i++)
+        if (strcmp(profile->meta[i].key, "complete")) /* of a file of ours */
+            json_string(json, profile->meta[i].key, profile->meta[i].value);
+    json_end(json);
+    json_string(json, "state", "reading");
+    json_array(json, "resources");
+    json_string(json, NULL, "summary");
+    json_string(json, NULL, "ranks");
+    json_end(json);
+    return 0;
+}
+
 int summary_write(struct json *json, const struct resources *resources, const char *name)
 {
     (void)name;
@@ -176,6 +192,8 @@ int summary_write(struct json *json, const struct resources *resources, const ch
     json_string(json, "format", "tidemark-api");
     json_unsigned(json, "version", 1);
     json_string(json, "tool", "tidemark " TIDEMARK_VERSION);
+    if (resources->is_first)
+        return web_summary_write_first(json, profile);
     report_json_part(json, profile, resources->hidden, "meta");
     json_bool(json, "ended_well", facts_ended_well(profile));
     web_summary_write_losses(json, profile);

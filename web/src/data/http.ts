@@ -6,6 +6,7 @@ import {
     MissingResource,
     Outdated,
     Unanswered,
+    type Change,
     type DataSource,
     type KeptNotes,
 } from "./source.ts";
@@ -167,7 +168,7 @@ export async function openHttp(): Promise<DataSource> {
                     "profile" in said &&
                     said.profile === profile
                 )
-                    changed();
+                    changed(said as unknown as Change);
             };
             void listen(hear, silent, stop.signal);
             return () => stop.abort();

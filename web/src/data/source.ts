@@ -24,6 +24,15 @@ export interface NotesKeeper {
     write(profile: number, text: string, tag: string): Promise<KeptNotes>;
 }
 
+/* What an event says of a profile; of a job that is being read, how far. */
+export interface Change {
+    generation: number;
+    state: string;
+    read?: number;
+    to_read?: number;
+    error?: string | null;
+}
+
 export interface DataSource {
     /* Titles of the profiles that there are. */
     readonly profiles: readonly ProfileEntry[];
@@ -39,9 +48,14 @@ export interface DataSource {
      * there is a newer one. */
     json<T>(profile: number, name: string, generation: string, stop?: AbortSignal): Promise<T>;
     binary(profile: number, name: string, generation: string): Promise<ArrayBuffer>;
-    /* Calls when the profile has grown (it is still being recorded), and with true when nobody
-     * tells any more, with false when somebody does again. Returns how to stop. */
-    watch(profile: number, changed: () => void, silent: (is: boolean) => void): () => void;
+    /* Calls when the profile has grown (it is still being recorded, or the ranks of a job are being
+     * read), and with true when nobody tells any more, with false when somebody does again. Returns
+     * how to stop. */
+    watch(
+        profile: number,
+        changed: (change: Change) => void,
+        silent: (is: boolean) => void,
+    ): () => void;
     /* The rows of a statement of SQL about the profile (model/sheet.ts); of none: what can be asked, as
      * text. Null: nobody is there to ask it. */
     readonly sql: ((profile: number, statement: string) => Promise<string>) | null;

@@ -86,7 +86,8 @@ export interface Summary {
     version: number;
     tool: string;
     meta: Record<string, string>;
-    state: "recording" | "complete" | "cut short";
+    /* Of a job that is "reading" only `meta` is there beside it (doc/API.md). */
+    state: "recording" | "complete" | "cut short" | "reading";
     end: string;
     ended_well: boolean;
     warnings: string[];

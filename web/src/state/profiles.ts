@@ -48,6 +48,7 @@ async function load(index: number): Promise<void> {
     try {
         const { summary, generation } = await source.summary(index);
         if (loading.get(index) !== turn) return;
+        if (summary.state === "reading") return await showReading(index, summary.meta, generation);
         let asked = false;
         const replaced = (why: unknown) => {
             if (why instanceof Unanswered)
@@ -81,6 +82,83 @@ async function load(index: number): Promise<void> {
     }
 }
 
+/* ---- Jobs whose ranks are being read ---- */
+
+/* A job of which nothing but its directory's entries is read yet: the rows of its ranks, and how
+ * far the rest is. It is no profile: every view waits for it. */
+export interface Reading {
+    meta: Record<string, string>;
+    ranks: FirstRank[];
+    nodes: { id: number; name: string }[];
+    read: number;
+    toRead: number;
+    failure: string | null;
+}
+export interface FirstRank {
+    id: number;
+    rank: number;
+    beside: boolean;
+    state: string;
+    file: string;
+    node: number;
+    signal: number;
+    status: number;
+    duration_ns: number | null;
+    peak_bytes: number | null;
+}
+const reading = signal<ReadonlyMap<number, Reading>>(new Map());
+
+/* Null: it is read, or on its way. */
+export function readingAt(index: number): Reading | null {
+    return open.value.has(index) ? null : (reading.value.get(index) ?? null);
+}
+
+function showFarther(index: number, change: Partial<Reading>): void {
+    const before = reading.peek().get(index);
+    if (before) reading.value = new Map(reading.peek()).set(index, { ...before, ...change });
+}
+
+async function showReading(
+    index: number,
+    meta: Record<string, string>,
+    generation: string,
+): Promise<void> {
+    try {
+        const rows = await source.json<Pick<Reading, "ranks" | "nodes">>(
+            index,
+            "ranks",
+            generation,
+        );
+        const toRead = Number(meta["to_read"]);
+        const { read = 0, failure: why = null } = reading.peek().get(index) ?? {};
+        const first = { meta, ...rows, read, toRead, failure: why };
+        reading.value = new Map(reading.peek()).set(index, first);
+        failure.value = null;
+    } catch (error) {
+        if (!(error instanceof Outdated)) throw error;
+        return load(index); /* it has been read meanwhile */
+    }
+    if (watched.has(index)) return;
+    watched.add(index);
+    const stop = source.watch(
+        index,
+        (change) => {
+            if (change.state === "reading") {
+                showFarther(index, { read: change.read ?? 0, toRead: change.to_read ?? 0 });
+            } else if (change.error) {
+                showFarther(index, { failure: change.error });
+            } else {
+                stop();
+                watched.delete(index);
+                void load(index);
+            }
+        },
+        (is) => {
+            silent.value = is;
+        },
+    );
+}
+
 /* A recording grows and the server does not answer: what is shown is of before. */
 export const silent = signal(false);
 
@@ -91,7 +169,7 @@ export function profileAt(index: number): Profile | null {
 
 /* Has a profile read that neither the page nor its comparison shows. */
 export function wantProfile(index: number): void {
-    if (!open.peek().has(index)) void load(index);
+    if (!open.peek().has(index) && !reading.peek().has(index)) void load(index);
 }
 
 /* The number of a rank's own profile, if it is served or in the file; -1: it is not. */

@@ -51,8 +51,24 @@ function row(table, ...cells) {
   for (const cell of cells) add(line, "td", cell).className = typeof cell === "number" ? "figure" : "";
 }
 
+// A job whose ranks are still being read: how far, until all of it is there.
+async function showReading(app, profile) {
+  const heading = add(app, "h1", profile.name);
+  const said = add(app, "p");
+  for (let now = profile; ; now = (await resource("profiles")).profiles[profile.index]) {
+    if (now.state !== "reading" && !now.error) break;
+    said.textContent = now.error || `${now.read} of ${now.to_read} ranks read; the rest is not read yet`;
+    if (now.error) return;
+    await new Promise((resolve) => setTimeout(resolve, 1000));
+  }
+  heading.remove();
+  said.remove();
+  await show(app, profile);
+}
+
 async function show(app, profile) {
   const summary = await resource(`p/${profile.index}/summary`);
+  if (summary.state === "reading") return showReading(app, profile);
   const insights = await resource(`p/${profile.index}/insights`);
   add(app, "h1", `${summary.meta.program}: ${summary.end}`);
   const figures = add(app, "table");

@@ -110,10 +110,95 @@ static void clients_are_answered_while_the_profile_changes(void **state)
     strbuf_release(&why);
 }
 
+/* ---- A job whose ranks are read meanwhile --------------------------------------------------- */
+
+enum { RANKS_TO_READ = 400 };
+
+static int first_file(const char *path)
+{
+    struct profile_writer *writer;
+    int error = profile_writer_open(&writer, path);
+    if (error)
+        return error;
+    error = profile_writer_begin(writer);
+    error = error ? error : profile_put_integer(writer, PROFILE_META_JOB_RANKS, RANKS_TO_READ);
+    error = error ? error : profile_put_integer(writer, PROFILE_META_TO_READ, RANKS_TO_READ);
+    error = error ? error : profile_writer_commit(writer);
+    return error ? error : profile_writer_finish(writer, true);
+}
+
+static const char *job_path;
+
+static void *read_ranks(void *context)
+{
+    struct timespec pause = {0, 2 * 1000 * 1000};
+    for (size_t i = 1; i <= RANKS_TO_READ; i++) {
+        served_reading_tell(context, i);
+        nanosleep(&pause, NULL);
+    }
+    if (rename(scratch("whole.tmk"), job_path))
+        served_reading_fail(context, "it was not renamed");
+    return NULL;
+}
+
+/* The body of an answer is unpacked and short. */
+static void ask_for(char *text, size_t room, const char *target)
+{
+    size_t length = 0;
+    int fd = connect_to_server(target, "Connection: close\r\n");
+    for (ssize_t got; (got = recv(fd, text + length, room - 1 - length, 0)) > 0;)
+        length += (size_t)got;
+    text[length] = 0;
+    close(fd);
+}
+
+static void a_job_is_shown_while_its_ranks_are_read(void **state)
+{
+    (void)state;
+    static char path[200], text[1 << 16];
+    pthread_t clients[CLIENTS], reader, listener;
+    struct served_reading reading;
+    struct server *server;
+    struct strbuf why = STRBUF_INIT;
+    strcpy(path, scratch("job.tmk"));
+    job_path = path;
+    assert_int_equal(first_file(path), 0);
+    assert_int_equal(sample_file(scratch("whole.tmk"), true), 0);
+    served_reading_init(&reading, RANKS_TO_READ);
+    struct served_source shown = {.path = path, .kind = SHOWN_JOB, .reading = &reading};
+    struct server_options options = {.shown = &shown, .shown_count = 1, .no_token = true};
+    assert_int_equal(server_start(&server, &options, &why), 0);
+    port = server_port(server);
+    ask_for(text, sizeof text, "/api/v1/p/0/paths");
+    assert_non_null(strstr(text, "not read yet: 0 of 400 profiles"));
+    ask_for(text, sizeof text, "/api/v1/p/0/summary");
+    assert_non_null(strstr(text, "\"state\":\"reading\""));
+    assert_null(strstr(text, "\"program\":"));
+    answers = news = 0;
+    pthread_create(&reader, NULL, read_ranks, &reading);
+    pthread_create(&listener, NULL, listen_for_news, NULL);
+    for (uintptr_t i = 0; i < CLIENTS; i++)
+        pthread_create(&clients[i], NULL, ask, (void *)(3 * i));
+    for (int i = 0; i < CLIENTS; i++)
+        pthread_join(clients[i], NULL);
+    pthread_join(reader, NULL);
+    ask_for(text, sizeof text, "/api/v1/profiles");
+    assert_non_null(strstr(text, "\"state\":\"complete\",\"generation\":2,\"error\":null}"));
+    ask_for(text, sizeof text, "/api/v1/p/0/summary");
+    assert_non_null(strstr(text, "\"state\":\"complete\""));
+    server_stop(server);
+    pthread_join(listener, NULL);
+    assert_int_equal(answers, CLIENTS * ROUNDS);
+    assert_true(news > 0);
+    served_reading_release(&reading);
+    strbuf_release(&why);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(clients_are_answered_while_the_profile_changes),
+        cmocka_unit_test(a_job_is_shown_while_its_ranks_are_read),
     };
     return cmocka_run_group_tests(tests, scratch_begin, scratch_end);
 }

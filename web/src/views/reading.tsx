@@ -1,0 +1,80 @@
+/* A job whose ranks' profiles are still being read: what the entries of its directory say of each
+ * rank, and how far the rest is. Every other view waits until all is read. */
+import { useState } from "preact/hooks";
+import type { JSX } from "preact";
+import { Card } from "../widgets/states.tsx";
+import { Table, type Column } from "../widgets/table.tsx";
+import { go } from "../state/state.ts";
+import type { FirstRank, Reading } from "../state/profiles.ts";
+
+function ended(rank: FirstRank): string {
+    if (rank.signal) return `${rank.state} (signal ${rank.signal})`;
+    return rank.status ? `${rank.state} (status ${rank.status})` : rank.state;
+}
+
+export function ReadingJob({ of }: { of: Reading }): JSX.Element {
+    const [sort, setSort] = useState("rank");
+    const nodes = new Map(of.nodes.map((node) => [node.id, node.name]));
+    const columns: Column<FirstRank>[] = [
+        { id: "rank", title: "rank", width: "80px", number: (rank) => rank.rank, unit: "count" },
+        {
+            id: "state",
+            title: "process",
+            width: "170px",
+            text: (rank) => (rank.beside ? `beside: ${ended(rank)}` : ended(rank)),
+        },
+        {
+            id: "peak_bytes",
+            title: "peak",
+            hint: "High-water mark of requested bytes",
+            width: "120px",
+            number: (rank) => rank.peak_bytes,
+            unit: "bytes",
+        },
+        {
+            id: "duration_ns",
+            title: "duration",
+            width: "110px",
+            number: (rank) => rank.duration_ns,
+            unit: "ns",
+        },
+        {
+            id: "node",
+            title: "node",
+            width: "140px",
+            text: (rank) => nodes.get(rank.node) ?? null,
+        },
+        { id: "file", title: "file", width: "minmax(200px, 1fr)", text: (rank) => rank.file },
+    ];
+    return (
+        <div class="view" data-reading>
+            {of.failure ? (
+                <div class="notice bad" role="alert">
+                    The job cannot be shown: {of.failure}
+                </div>
+            ) : (
+                <div class="notice" role="status">
+                    <b>
+                        {of.read} of {of.toRead} ranks read.
+                    </b>{" "}
+                    Functions, owners, curves and verdicts are not read yet: this page fills in by
+                    itself. A rank that is chosen is shown at once.
+                </div>
+            )}
+            <Card title="What the entries in the job's directory say of its ranks">
+                <div class="rank-table">
+                    <Table
+                        name="ranks-first"
+                        label="Ranks"
+                        rows={of.ranks}
+                        columns={columns}
+                        sort={sort}
+                        onSort={setSort}
+                        rowKey={(rank) => rank.id}
+                        onOpen={(rank) => go({ rank: rank.id, fn: -1, node: -1, thread: -1 })}
+                    />
+                </div>
+            </Card>
+        </div>
+    );
+}
