@@ -91,6 +91,10 @@ sentence "nowhere"
 mkdir empty
 try tidemark job empty
 sentence "empty"
+tidemark unpack run32/rank-00000.tmk odd.db
+python3 -c 'import sqlite3; odd = sqlite3.connect("odd.db"); odd.execute("UPDATE program SET peak_bytes = -7"); odd.commit()'
+try tidemark job odd.db
+sentence "odd.db: part of it could not be read"
 try tidemark job run16 run32/rank-00000.tmk
 sentence "directories and profiles"
 try tidemark job -o x.tmk run16 run32

@@ -228,17 +228,30 @@ static int job_command_show(const struct job_engine *engine, const struct job *j
     return job_command_finish(engine, &pager, error);
 }
 
+/* Why no rank counts: what is said of the first one, with its file's name. */
+static int job_command_complain_none(const struct job_engine *engine,
+                                     const struct job_summary *summary)
+{
+    const struct job_rank *first = summary->rank_count ? &summary->ranks[0] : NULL;
+    if (!first || !first->note)
+        return output_complain_as(job_command_name_of(engine),
+                                  "no profile of the job could be read");
+    struct strbuf line = STRBUF_INIT;
+    if (first->file && !strstr(first->note, first->file))
+        strbuf_addf(&line, "%s: ", first->file);
+    strbuf_add_string(&line, first->note);
+    int status = output_complain_as(job_command_name_of(engine), line.data);
+    strbuf_release(&line);
+    return status;
+}
+
 static int job_command_one_job(const struct job_engine *engine, const char *const *paths,
                                size_t count, const struct arguments *arguments)
 {
     struct analysed analysed;
     int status = job_command_analyse(engine, paths, count, arguments, &analysed);
     if (!status && !analysed.job.ranks)
-        status =
-            output_complain_as(job_command_name_of(engine),
-                               analysed.job.summary.rank_count && analysed.job.summary.ranks[0].note
-                                   ? analysed.job.summary.ranks[0].note
-                                   : "no profile of the job could be read");
+        status = job_command_complain_none(engine, &analysed.job.summary);
     if (!status && arguments->output &&
         job_profile_write(arguments->output, &analysed.job, &analysed.tree))
         status = output_complain_as(job_command_name_of(engine), error_text());
