@@ -48,9 +48,9 @@ entries held 8
 head -c 1000 held/rank-00005.tmk >cut && mv cut held/rank-00005.tmk
 state() { get profiles | sed 's/^200 //' | jq -c '.profiles[0] | [.state, .generation, .read, .to_read, .error]'; }
 is_at() { [ "$(state)" = "$1" ]; }
-held() { # starts it where the file $1 cannot be had; all others are read then
+held() { # starts it where the file $1 of the job cannot be had; all others are read then
     touch hold
-    HOLD=hold HOLD_NAME=$1 LD_PRELOAD=$HOLD_OPEN begin_reading held
+    HOLD=hold HOLD_NAME=$1 LD_PRELOAD=$HOLD_OPEN begin_reading ${1%/*}
 }
 held held/rank-00005.tmk # the shortest, which is read last
 until_true is_at '["reading",1,7,8,null]'
@@ -96,6 +96,21 @@ begin whole.tmk
 everything >of_file
 end
 echo "as tidemark job says: $(cmp served of_file && echo yes), $(wc -l <served) resources"
+echo "--- of a recorded job all that is said first stays true"
+tidemark record -q --job=recorded --job-id=one sh -c 'ls >/dev/null; sh -c "exit 3"; sh -c "kill -9 \$\$"; true' 2>/dev/null
+job=recorded/one
+held "$(ls -S $job/*.tmk | tail -1)"
+count=$(ls $job/*.tmk | wc -l)
+until_true is_at "[\"reading\",1,$((count - 1)),$count,null]"
+get p/0/ranks | sed 's/^200 //' >first
+rm hold
+until_true jobs_are_read
+get p/0/ranks | sed 's/^200 //' >whole
+end
+jq -c '[.ranks[] | [.state, .status, .signal]] | sort | .[]' first
+jq -n --slurpfile first first --slurpfile whole whole '[$first[0].ranks, $whole[0].ranks] | transpose
+    | map(. as [$first, $whole] | $first | to_entries | map(select(.value != null and .value != "not read yet" and .value != $whole[.key])))
+    | flatten' -c
 echo "--- ended meanwhile"
 held held/rank-00005.tmk # the shortest, which is read last
 until_true is_at '["reading",1,7,8,null]'

@@ -46,7 +46,6 @@ static void job_files_add(struct job_files *files, const struct manifest_job *jo
         .is_running = process->state == MANIFEST_RUNNING,
         .trace = memory_copy_string(process->trace_path),
         .start_unix_ns = entry->start_unix_ns,
-        .duration_ns = entry->duration_ns,
         .peak_bytes = entry->peak_bytes,
         .pid = entry->pid,
         .end_status = entry->end_status,

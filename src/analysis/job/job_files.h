@@ -22,7 +22,7 @@ struct job_file {
     /* Not written by job_files_write(). */
     char *trace; /* NULL: none */
     /* What the manifest says: -1 is not known. */
-    int64_t start_unix_ns, duration_ns, peak_bytes, pid, end_status;
+    int64_t start_unix_ns, peak_bytes, pid, end_status;
     enum manifest_state state;
 };
 struct job_files {

@@ -1,6 +1,7 @@
 /* Writes the first profile of a job (job_first.h). Nodes are numbered in the order of their names.
- * The count of allocations in an entry is left out: it has no reallocations, which the same column
- * of the whole job's profile has. */
+ * Two figures of an entry are left out, because the same columns of the whole job's profile mean
+ * something else: the count of allocations has no reallocations, and the duration goes on to when
+ * the collector saw the end. */
 #include "job/job_first.h"
 
 #include <stdlib.h>
@@ -118,7 +119,7 @@ static int job_first_put_rank(struct profile_writer *writer, const struct job_fi
         .node = node,
         .pid = file->pid > 0 && file->pid <= INT32_MAX ? (uint32_t)file->pid : 0,
         .start_unix_ns = is_there ? job_first_figure(file->start_unix_ns) : none,
-        .duration_ns = is_there ? job_first_figure(file->duration_ns) : none,
+        .duration_ns = none,
         .peak_bytes = is_there ? job_first_figure(file->peak_bytes) : none,
         .peak_ns = none,
         .live_bytes = none,

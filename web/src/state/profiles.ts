@@ -103,7 +103,6 @@ export interface FirstRank {
     node: number;
     signal: number;
     status: number;
-    duration_ns: number | null;
     peak_bytes: number | null;
 }
 const reading = signal<ReadonlyMap<number, Reading>>(new Map());

@@ -32,13 +32,6 @@ export function ReadingJob({ of }: { of: Reading }): JSX.Element {
             unit: "bytes",
         },
         {
-            id: "duration_ns",
-            title: "duration",
-            width: "110px",
-            number: (rank) => rank.duration_ns,
-            unit: "ns",
-        },
-        {
             id: "node",
             title: "node",
             width: "140px",
