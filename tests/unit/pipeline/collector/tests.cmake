@@ -37,5 +37,5 @@ target_link_libraries(bench_look PRIVATE tm_collector tm_profile_build tm_procfs
 # By hand: the graph of the live blocks, and for how long the program stands still. The test is that it still measures.
 add_executable(bench_graph ${CMAKE_SOURCE_DIR}/bench/pipeline/graph.c)
 target_link_libraries(bench_graph PRIVATE tm_collector tm_profile_build tm_procfs tm_base)
-add_test(NAME unit/collector/bench_graph COMMAND bench_graph 1000 48 held exit)
-set_tests_properties(unit/collector/bench_graph PROPERTIES PASS_REGULAR_EXPRESSION "error.0[^0-9]")
+add_test(NAME bench/graph COMMAND bench_graph 1000 48 held exit)
+set_tests_properties(bench/graph PROPERTIES LABELS bench PASS_REGULAR_EXPRESSION "error.0[^0-9]")
