@@ -126,6 +126,24 @@ export function testImported(world) {
         assert.doesNotMatch(await session.text(), /nothing is lost/i, "nobody knows");
     });
 
+    test("a heap dump has neither a peak nor a duration: views show what it has, and no 0 ns", async (t) => {
+        const dump = "heap_v2/1\n  t*: 3: 300 [5: 500]\n@ 0x1000 0x2000\n  t*: 3: 300 [5: 500]\n";
+        const session = await open(t, make("jemalloc", `${dump}\nMAPPED_LIBRARIES:`));
+        for (const view of views) {
+            await session.go(view);
+            assert.doesNotMatch(await session.text(), untrue, view);
+            assert.doesNotMatch(await session.text(), /\b0 ns|Nothing was allocated/, view);
+        }
+        session.noErrors();
+        for (const view of ["flame", "tree"]) {
+            await session.go(view);
+            assert.match(await session.text(), /live bytes/, view);
+            assert.doesNotMatch(await session.text(), /was not recorded/, view);
+        }
+        await session.go("growth");
+        assert.equal(await session.text("[data-sum=after]"), "300 B", "at the end");
+    });
+
     test("a whole job: no view has zeros or advice for what each rank has alone", async (t) => {
         const session = await open(t, world.profiles.job);
         await everyView(session, /choose a rank/);

@@ -108,7 +108,9 @@ export async function momentOf(
     const end = Math.ceil(profile.durationNs),
         at = ns < 0 ? (isEnd ? end : 0) : Math.round(ns);
     const isPart = profile.summary.meta["window_from_ns"] !== undefined;
-    if (at <= 0 && !isPart) return { ...blank(of, 0, "start", true), least: 0, most: 0 };
+    /* the end of what has no duration is the end yet */
+    if (at <= 0 && !isPart && !(ns < 0 && isEnd))
+        return { ...blank(of, 0, "start", true), least: 0, most: 0 };
     if (profile.has("at")) return ofTrace(profile, of, at);
     if (at >= end && profile.metric("live_bytes")?.recorded)
         return ofMetric(profile, of, "live_bytes", at, "end");

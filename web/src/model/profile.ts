@@ -499,6 +499,10 @@ export class Profile {
     get importedFrom(): string | null {
         return this.summary.meta["imported_from"] ?? null;
     }
+    /* Not of a heap dump. */
+    get isTimed(): boolean {
+        return this.summary.meta["duration_ns"] !== undefined;
+    }
     get durationNs(): number {
         return Number(this.summary.meta["duration_ns"] ?? 0);
     }

@@ -561,8 +561,11 @@ export function pathKey(): string {
 export const focusKey = () => [state.value.fn, pathKey()].join();
 
 /* The metric that a view shows: what was chosen, if the profile has it, else the view's own
- * choice. */
+ * choice; of a heap dump, which has no peak, what it has. */
 export function metricOr(of: Profile, usual: string): string {
-    const chosen = state.value.metric;
-    return chosen && of.metric(chosen)?.recorded ? chosen : usual;
+    const chosen = state.value.metric,
+        has = (name: string) => of.metric(name)?.recorded;
+    if (chosen && has(chosen)) return chosen;
+    const isMissing = has(usual) === false;
+    return (isMissing && ["live_bytes", "alloc_bytes", "alloc_count"].find(has)) || usual;
 }

@@ -596,8 +596,8 @@ function Leaks({
                 )}
                 <span class="dim">
                     in {count(blocks)} blocks alive{" "}
-                    {profile.summary.state === "recording" ? "now" : "at the end"}, after{" "}
-                    {duration(profile.durationNs)}
+                    {profile.summary.state === "recording" ? "now" : "at the end"}
+                    {profile.isTimed && `, after ${duration(profile.durationNs)}`}
                 </span>
                 {list.length > 0 && (
                     <span class="dim">

@@ -122,7 +122,8 @@ export function SummaryView({ profile }: ViewProps): JSX.Element {
 }
 
 function WhatRan({ profile }: ViewProps): JSX.Element {
-    const { summary } = profile;
+    const { summary } = profile,
+        ranFor = profile.isTimed ? profile.durationNs : null;
     return (
         <Card title="What ran">
             <dl class="facts">
@@ -131,7 +132,7 @@ function WhatRan({ profile }: ViewProps): JSX.Element {
                 <dt>It</dt>
                 <dd class={summary.ended_well ? "" : "bad"}>{summary.end}</dd>
                 <dt>{profile.window ? "This part took" : "Ran for"}</dt>
-                <dd title={exact(profile.durationNs, "ns")}>{duration(profile.durationNs)}</dd>
+                <dd title={exact(ranFor, "ns")}>{format(ranFor, "ns")}</dd>
                 {summary.meta["start_unix_ns"] && (
                     <>
                         <dt>Began</dt>

@@ -63,8 +63,9 @@ export function TimelineView({ profile }: ViewProps): JSX.Element {
                     <Timelines profile={profile} timeline={timeline} />
                 ) : (
                     <NotRecorded
+                        of={profile}
                         what="Nothing of this profile is known over time."
-                        how="Nothing was allocated while it was recorded, or it was made by another tool."
+                        how="Nothing was allocated while it was recorded."
                     />
                 )
             }
