@@ -236,7 +236,7 @@ static void report_text_add_peak(struct report_text *text)
                     human_plural(figure_or(program->total.at_peak_count, 0)));
     if (profile_is_job(text->profile))
         strbuf_add_string(&text->out, ", each rank at its own moment");
-    else if (figure_known(program->total.peak_ticks))
+    else if (figure_known(program->total.peak_ticks) && !figure_zero(program->total.peak_bytes))
         strbuf_addf(&text->out, ", after %s",
                     figure_human_duration(program->total.peak_ticks).text);
     strbuf_add_char(&text->out, '\n');

@@ -69,7 +69,7 @@ static void run_summary_add_totals(struct summary *summary)
     style_begin(&summary->out, &summary->style, TONE_FIGURE);
     run_summary_add_bytes(summary, total->peak_bytes, total->at_peak_variance);
     style_end(&summary->out, &summary->style);
-    if (figure_known(total->peak_ticks))
+    if (figure_known(total->peak_ticks) && !figure_zero(total->peak_bytes))
         strbuf_addf(&summary->out, " after %s", figure_human_duration(total->peak_ticks).text);
     if (figure_known(resident))
         strbuf_addf(&summary->out, "; resident %s", figure_human_bytes(resident).text);

@@ -126,6 +126,29 @@ static void the_summary_has_ten_lines_at_most(void **state)
     check_summary("summary.txt");
 }
 
+/* Where nothing was asked for there is no moment of most. */
+static void a_peak_of_nothing_is_at_no_moment(void **state)
+{
+    (void)state;
+    const struct report_options options = usual();
+    struct call_metrics *total = &profile->program.total, before = *total;
+    size_t bytes;
+    char *text = text_of(&options), *summary = NULL;
+    assert_non_null(strstr(text, " blocks, after "));
+    free(text);
+    total->peak_bytes = total->at_peak_count = total->peak_ticks = figure_of(0);
+    text = text_of(&options);
+    assert_non_null(strstr(text, "0 B requested in 0 blocks\n"));
+    free(text);
+    FILE *out = open_memstream(&summary, &bytes);
+    assert_int_equal(report_summary(out, profile, "run.tmk"), 0);
+    fclose(out);
+    assert_non_null(strstr(summary, "  peak         0 B"));
+    assert_null(strstr(summary, "after 0 ns"));
+    free(summary);
+    *total = before;
+}
+
 /* ---- Samples ---- */
 
 enum { INTERVAL = 512 << 10 };
@@ -308,6 +331,7 @@ int main(void)
         cmocka_unit_test(a_bar_is_no_longer_than_what_it_stands_for),
         cmocka_unit_test(the_same_as_json),
         cmocka_unit_test(the_summary_has_ten_lines_at_most),
+        cmocka_unit_test(a_peak_of_nothing_is_at_no_moment),
         cmocka_unit_test(lengths_that_do_not_add_up_are_not_added),
         cmocka_unit_test(whose_blocks_were_freed_is_said_as_far_as_it_is_known),
         cmocka_unit_test(a_filter_is_checked),
