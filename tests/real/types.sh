@@ -55,7 +55,7 @@ real() { # NAME COMMAND…
     comm -23 "$name.classes" "$name.names" >"$name.others"
     # An interpreter in it names its own types, and what its scripts make.
     if "$TIDEMARK" query -f csv "$name.tmk" "SELECT path FROM module" | grep -q '/libpython3'; then
-        grep -vxE '(items|keys|tables|attributes) of [a-z]+' "$name.others" >"$name.python"
+        grep -vxE '(items|keys|tables|attributes|bytes|buffers) of [a-z]+' "$name.others" >"$name.python"
         sed 's/.*\.//' "$name.python" | sort -u >"$name.words"
         grep -arhowFf "$name.words" "$(command -v "$1")" /usr/lib/python3* /usr/share/gdb /usr/lib/x86_64-linux-gnu/libpython3* |
             sort -u | comm -23 "$name.words" - >"$name.unknown"

@@ -413,6 +413,14 @@ static void process_image_see_time(struct process_image *image)
                                                                 clock_tick_ns(image->start, now));
 }
 
+/* --for was given, and it is not known yet when the recorder became ready. It may become so at any
+ * time, so that events of after --for's end are taken. */
+static bool process_image_awaits_time(const struct process_image *image)
+{
+    const struct window *window = image->options.window;
+    return window && window->for_ns && image->gate.state == GATE_OPEN && !image->gate.end_ticks;
+}
+
 static void process_image_end_time(struct process_image *image)
 {
     struct window *window = image->options.window;
@@ -434,7 +442,7 @@ static void process_image_drain(struct process_image *image)
             process_image_answer(image);
         process_image_begin_snapshot_if_asked(image);
         process_image_see_time(image);
-        size_t bytes = process_image_pass(image);
+        size_t bytes = process_image_awaits_time(image) ? 0 : process_image_pass(image);
         uint64_t now_ns = now_monotonic_ns();
         process_image_see_bound(image, now_ns);
         process_image_sample_memory(image, now_ns);
@@ -452,6 +460,7 @@ static void process_image_drain(struct process_image *image)
     }
     if (!atomic_load(&image->ended) || image->how == IMAGE_END_DETACHED)
         process_image_look_last(image);
+    process_image_see_time(image);
     while (ring_merge_pass(image->merge, true) > 0)
         ;
     process_image_end_time(image);
