@@ -413,8 +413,8 @@ static void process_image_see_time(struct process_image *image)
                                                                 clock_tick_ns(image->start, now));
 }
 
-/* --for was given, and it is not known yet when the recorder became ready. It may become so at any
- * time, so that events of after --for's end are taken. */
+/* Whether --for was given and its end is not known yet, because the recorder was not ready. The
+ * recorder may become ready during a pass, which would then take events from after that end. */
 static bool process_image_awaits_time(const struct process_image *image)
 {
     const struct window *window = image->options.window;
