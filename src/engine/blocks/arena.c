@@ -17,6 +17,8 @@
 #define KEPT_OF_A_SIZE 32
 #define KEPT_USED_MOST ((size_t)256 << 10) /* a new mapping costs a fault for each page */
 
+/* Nobody waits for the lock: a new mapping is as good. In the child of a fork it may be held for
+ * good, by a thread that only the parent has. */
 static struct {
     pthread_mutex_t lock;
     void *bases[KEPT_SIZES][KEPT_OF_A_SIZE];
@@ -45,30 +47,28 @@ static unsigned arena_size_class(size_t bytes)
     return size;
 }
 
-/* A kept arena, all zero. NULL: none of that size is kept. */
+/* A kept arena, all zero. NULL: none of that size is kept, or another thread looks. */
 static void *arena_take_kept(size_t bytes)
 {
     unsigned size = arena_size_class(bytes);
     void *base = NULL;
 
-    if (size == KEPT_SIZES)
+    if (size == KEPT_SIZES || pthread_mutex_trylock(&arena_kept.lock) != 0)
         return NULL;
-    pthread_mutex_lock(&arena_kept.lock);
     if (arena_kept.counts[size])
         base = arena_kept.bases[size][--arena_kept.counts[size]];
     pthread_mutex_unlock(&arena_kept.lock);
     return base;
 }
 
-/* False: enough are kept, or arenas of that size are not kept. */
+/* False: enough are kept, arenas of that size are not kept, or another thread looks. */
 static bool arena_keep(void *base, size_t bytes)
 {
     unsigned size = arena_size_class(bytes);
     bool has_room;
 
-    if (size == KEPT_SIZES)
+    if (size == KEPT_SIZES || pthread_mutex_trylock(&arena_kept.lock) != 0)
         return false;
-    pthread_mutex_lock(&arena_kept.lock);
     has_room = arena_kept.counts[size] < KEPT_OF_A_SIZE;
     if (has_room)
         arena_kept.bases[size][arena_kept.counts[size]++] = base;

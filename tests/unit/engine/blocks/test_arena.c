@@ -5,9 +5,13 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include "blocks/arena.h"
 
 static bool is_zero(const char *memory, size_t bytes)
@@ -83,6 +87,43 @@ static void nothing_behind_it_is_cleared(void **state)
     munmap(place + BYTES, PAGE);
 }
 
+static atomic_bool forks_are_over;
+
+static void *grow_and_release(void *unused)
+{
+    while (!atomic_load(&forks_are_over)) {
+        struct arena arena = {0};
+        arena_grow(&arena, 1);
+        arena_release_used(&arena, 0);
+    }
+    return unused;
+}
+
+/* A child has a copy of the lock that a thread of the parent holds. */
+static void the_child_of_a_fork_does_not_wait(void **state)
+{
+    (void)state;
+    enum { FORKS = 400 };
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, grow_and_release, NULL), 0);
+    int failed = 0;
+    for (int i = 0; i < FORKS && !failed; i++) {
+        pid_t child = fork();
+        if (child == 0) {
+            struct arena arena = {0};
+            alarm(60);
+            arena_grow(&arena, 1);
+            arena_release_used(&arena, 0);
+            _exit(0);
+        }
+        int status = -1;
+        failed = child < 0 || waitpid(child, &status, 0) != child || status != 0;
+    }
+    atomic_store(&forks_are_over, true);
+    pthread_join(thread, NULL);
+    assert_int_equal(failed, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -90,6 +131,7 @@ int main(void)
         cmocka_unit_test(a_small_one_is_used_again),
         cmocka_unit_test(many_at_once_are_apart),
         cmocka_unit_test(nothing_behind_it_is_cleared),
+        cmocka_unit_test(the_child_of_a_fork_does_not_wait),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
