@@ -14,3 +14,11 @@ tidemark report --json run.tmk |
     jq -r '.sections[] | select(.metric == "peak" and .total == .filtered and .site_count > 3) | "JSON has all of it"'
 tidemark report run.tmk | grep -c 'start-up of run-times and libraries (--startup)' | sed 's/[1-9]/in the tables too/'
 tidemark report --sort peak run.tmk | grep -c start-up || :
+
+# A program of which all is start-up: the summary names it, and no table says that there is nothing.
+printf '#include <locale.h>\nint main(void) { return !setlocale(LC_ALL, "C.UTF-8"); }\n' >only.c
+cc -O1 -g -o only only.c
+tidemark record -o only.tmk ./only 2>summary
+sed -n 's/^  at the peak .* 100 %/at the peak: 100 %/p' summary
+tidemark report only.tmk | sed -n '/^Alive at the peak/,/^$/p; /^Never freed/,/^$/p' |
+    sed 's/[0-9.]* [KM]iB/…/g; /^$/d'

@@ -9,6 +9,7 @@
 #include "base/human.h"
 #include "base/text.h"
 #include "format/names.h"
+#include "model/figure_human.h"
 
 uint64_t facts_number(const struct profile *profile, const char *key)
 {
@@ -783,6 +784,20 @@ const struct profile_sample *facts_graph_sample(const struct profile *profile)
         if (figure_known(profile->samples[i].lost_count))
             return &profile->samples[i];
     return NULL;
+}
+
+void facts_add_lost(struct strbuf *out, const struct profile *profile)
+{
+    const struct profile_sample *sample = facts_graph_sample(profile);
+    if (!sample || (sample->why != PROFILE_SAMPLE_END && sample->why != PROFILE_SAMPLE_BEFORE_END))
+        return;
+    struct figure bytes = figure_add(sample->lost_bytes, sample->indirect_bytes);
+    struct figure count = figure_add(sample->lost_count, sample->indirect_count);
+    if (figure_zero(count))
+        strbuf_add_string(out, ", none lost");
+    else if (figure_known(count))
+        strbuf_addf(out, ", of them lost %s in %s", figure_human_bytes(bytes).text,
+                    figure_human_exact(count).text);
 }
 
 const struct profile_island *facts_islands(const struct profile *profile, size_t *count)

@@ -115,6 +115,10 @@ struct figure facts_high_water(const struct profile *profile, uint64_t ns);
 
 /* The last look at which the graph of the live blocks was made; NULL: there is none. */
 const struct profile_sample *facts_graph_sample(const struct profile *profile);
+/* ", none lost" or ", of them lost 1.2 MiB in 37": what could not be reached at the end; nothing
+ * where no look tells. A look before an interpreter's end tells too: the interpreter then throws
+ * away what points to other blocks. */
+void facts_add_lost(struct strbuf *out, const struct profile *profile);
 /* When a look was taken, as JSON's "at" has it: "end", "snapshot". */
 const char *facts_moment(const struct profile_sample *sample);
 /* The islands of lost blocks of that look, by call path. NULL: there is no such look. */

@@ -371,22 +371,6 @@ static void report_text_add_counts(struct report_text *text)
     strbuf_release(&line);
 }
 
-/* A graph look at the end tells what could still be reached. A look before an interpreter's end
- * does too: the interpreter then throws away what points to other blocks. */
-static void report_text_add_lost(struct report_text *text)
-{
-    const struct profile_sample *sample = facts_graph_sample(text->profile);
-    if (!sample || (sample->why != PROFILE_SAMPLE_END && sample->why != PROFILE_SAMPLE_BEFORE_END))
-        return;
-    struct figure bytes = figure_add(sample->lost_bytes, sample->indirect_bytes);
-    struct figure count = figure_add(sample->lost_count, sample->indirect_count);
-    if (figure_zero(count))
-        strbuf_add_string(&text->out, ", none lost");
-    else if (figure_known(count))
-        strbuf_addf(&text->out, ", of them lost %s in %s", figure_human_bytes(bytes).text,
-                    figure_human_exact(count).text);
-}
-
 /* The holders with most of it that have a name. */
 static void report_text_add_holders(struct report_text *text)
 {
@@ -452,7 +436,7 @@ static void report_text_add_leaks(struct report_text *text)
                 facts_words(text->profile)->block, human_plural(figure_or(total->live_count, 0)));
     bool of_blocks = !profile_get(text->profile, PROFILE_META_LEVEL);
     if (of_blocks)
-        report_text_add_lost(text);
+        facts_add_lost(&text->out, text->profile);
     strbuf_add_char(&text->out, '\n');
     if (of_blocks)
         report_text_add_holders(text);

@@ -360,15 +360,16 @@ static void report_text_sites_add_others(struct strbuf *line, const struct repor
                 count == 1 ? "" : "s");
 }
 
-/* One line for what run-times asked for as they started, if that is left out above. */
-static void report_text_sites_add_startup(struct strbuf *line, const struct report_text *text,
+/* One line for what run-times asked for as they started, if that is left out above. False: they
+ * have none of it, or the metric has no sums. */
+static bool report_text_sites_add_startup(struct strbuf *line, const struct report_text *text,
                                           size_t metric)
 {
     struct figure value = metric_adds_up(&metrics[metric])
                               ? startup_sum(&text->startup, text->profile, metrics[metric].row)
                               : FIGURE_UNKNOWN;
     if (!figure_positive(value))
-        return;
+        return false;
     struct figure total = metric_of(&metrics[metric], &text->profile->program.total);
     bool bars = report_text_sites_has_bars(text, metric);
     struct text_row row =
@@ -379,6 +380,17 @@ static void report_text_sites_add_startup(struct strbuf *line, const struct repo
     text_row_add(&row, report_text_sites_share(metric, value, total).text);
     text_row_add(&row, "");
     strbuf_add_string(line, "start-up of run-times and libraries (--startup)\n");
+    return true;
+}
+
+/* What a list without a call site says. */
+static const char *report_text_sites_none(const struct report_text *text, size_t metric)
+{
+    if (text->options->filter)
+        return "nothing passes the filter";
+    if (report_text_sites_is_estimate(text, metric))
+        return "nothing of it is in the sample";
+    return metric_none(&metrics[metric], text->profile);
 }
 
 static int report_text_sites_add_section(struct report_text *text, size_t metric)
@@ -404,15 +416,10 @@ static int report_text_sites_add_section(struct report_text *text, size_t metric
                              ? figure_sub(text->sites.totals[metric], shown)
                              : FIGURE_UNKNOWN;
     struct strbuf rest = STRBUF_INIT;
-    if (!count)
-        strbuf_addf(&rest, "  %s\n",
-                    text->options->filter ? "nothing passes the filter"
-                    : report_text_sites_is_estimate(text, metric)
-                        ? "nothing of it is in the sample"
-                        : metric_none(&metrics[metric], text->profile));
-    else if (count > max)
+    if (count > max)
         report_text_sites_add_others(&rest, text, metric, left, count - max);
-    report_text_sites_add_startup(&rest, text, metric);
+    if (!report_text_sites_add_startup(&rest, text, metric) && !count)
+        strbuf_addf(&rest, "  %s\n", report_text_sites_none(text, metric));
     style_add(&text->out, &text->style, TONE_DIM, rest.data);
     strbuf_release(&rest);
     return error;

@@ -90,6 +90,7 @@ static void run_summary_add_totals(struct summary *summary)
         strbuf_addf(&summary->out, " in %s block%s",
                     estimate_count(summary->profile, total->live_count).text,
                     human_plural(figure_or(total->live_count, 0)));
+        facts_add_lost(&summary->out, summary->profile);
     } else {
         strbuf_add_string(&summary->out, "nothing");
         if (facts_has_unseen(summary->profile))
@@ -145,23 +146,56 @@ static void run_summary_add_site(struct summary *summary, const struct site_grou
     strbuf_release(&place);
 }
 
-static int run_summary_find_sites(struct call_sites *sites, const struct profile *profile)
+/* One row for all that run-times asked for as they started. */
+static void run_summary_add_startup(struct summary *summary, const struct startup *startup,
+                                    struct figure value, const char *label)
 {
-    struct startup startup;
-    if (startup_find(&startup, profile))
+    struct figure peak = summary->profile->program.total.at_peak_bytes;
+    strbuf_addf(&summary->out, "  %-12s %9s %7s  ", label, figure_human_bytes(value).text,
+                human_percent(figure_double(value), figure_double(peak)).text);
+    startup_add_name(&summary->out, startup);
+    strbuf_add_char(&summary->out, '\n');
+}
+
+/* *startup and *sites are the caller's to release, in case of an error too. */
+static int run_summary_find_sites(struct call_sites *sites, struct startup *startup,
+                                  const struct profile *profile)
+{
+    *sites = (struct call_sites){0};
+    *startup = (struct startup){0};
+    if (startup_find(startup, profile))
         return -ENOMEM;
-    bool *others = startup_others(&startup, profile);
-    startup_release(&startup);
+    bool *others = startup_others(startup, profile);
     return others ? call_sites_init_wanted(sites, profile, others, true) : -ENOMEM;
 }
 
+/* What the start-up holds at the peak, if it is worth a row; else nothing. */
+static struct figure run_summary_of_startup(const struct summary *summary,
+                                            const struct startup *startup)
+{
+    struct figure value = startup_sum(startup, summary->profile, metrics[0].row),
+                  peak = summary->profile->program.total.at_peak_bytes;
+    return figure_double(value) * 100 >= figure_double(peak) ? value : figure_of(0);
+}
+
+/* The largest first, whether a call site or the start-up. */
 static void run_summary_add_top(struct summary *summary, const struct call_sites *sites,
-                                const char *label)
+                                const struct startup *startup, const char *label)
 {
     const struct site_group *top[TOP + 1];
-    size_t count = call_sites_top(sites, 0, top, TOP);
-    for (size_t i = 0; i < count && i < TOP; i++)
-        run_summary_add_site(summary, top[i], i ? "" : label);
+    size_t count = call_sites_top(sites, 0, top, TOP), next = 0;
+    struct figure value = run_summary_of_startup(summary, startup);
+    for (size_t row = 0; row < TOP; row++, label = "") {
+        bool site = next < count && !figure_less(call_sites_group_value(top[next], 0), value);
+        if (site) {
+            run_summary_add_site(summary, top[next++], label);
+        } else if (figure_positive(value)) {
+            run_summary_add_startup(summary, startup, value, label);
+            value = figure_of(0);
+        } else {
+            break;
+        }
+    }
 }
 
 /* Adds what was mapped and by whom, before the heap, if it is more than the heap. */
@@ -185,14 +219,16 @@ static int run_summary_add_mapped(struct summary *summary)
     view.site_count = view.mapped_site_count;
     view.program.total = program->mapped;
     struct call_sites sites;
-    int error = run_summary_find_sites(&sites, &view);
-    if (error)
-        return error;
-    summary->profile = &view;
-    run_summary_add_top(summary, &sites, "mapped by");
-    summary->profile = profile;
+    struct startup startup;
+    int error = run_summary_find_sites(&sites, &startup, &view);
+    if (!error) {
+        summary->profile = &view;
+        run_summary_add_top(summary, &sites, &startup, "mapped by");
+        summary->profile = profile;
+    }
     call_sites_release(&sites);
-    return 0;
+    startup_release(&startup);
+    return error;
 }
 
 /* Adds the first insight, if it is a warning or worse. */
@@ -213,12 +249,14 @@ static int run_summary_add_insight(struct summary *summary, const struct call_si
 static int run_summary_add_heap(struct summary *summary)
 {
     struct call_sites sites;
-    int error = run_summary_find_sites(&sites, summary->profile);
-    if (error)
-        return error;
-    run_summary_add_top(summary, &sites, "at the peak");
-    error = run_summary_add_insight(summary, &sites);
+    struct startup startup;
+    int error = run_summary_find_sites(&sites, &startup, summary->profile);
+    if (!error) {
+        run_summary_add_top(summary, &sites, &startup, "at the peak");
+        error = run_summary_add_insight(summary, &sites);
+    }
     call_sites_release(&sites);
+    startup_release(&startup);
     return error;
 }
 
