@@ -87,6 +87,7 @@ static void failures(void)
     char *pages = map(PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
     mprotect(pages, PAGE, PROT_READ);
     madvise(pages, PAGE, MADV_DONTNEED);
+    must(brk((void *)8) == 0, "brk below the data: nothing changes, and nothing is told");
     must(errno == 77, "errno");
 }
 

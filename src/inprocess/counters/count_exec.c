@@ -10,10 +10,12 @@
 #include <string.h>
 #include <unistd.h>
 #include "counters/counted_process.h"
+#include "interpose/exec_environment.h"
 #include "interpose/exec_list.h"
 #include "interpose/hooked.h"
 #include "interpose/preloads.h"
 #include "interpose/real.h"
+#include "unwind/caller_memory.h"
 
 #define HOOK __attribute__((visibility("default")))
 
@@ -28,20 +30,10 @@ bool count_exec_is_ours(const char *path, size_t bytes)
 /* ---- The environment ---- */
 
 struct executing {
-    char *const *environment; /* the caller's */
-    char *const *preload;     /* the entry there that is replaced by one with us in front; NULL:
-                               * none */
+    struct exec_environment environment;
+    bool is_readable; /* false: it leads to memory that nobody may read */
     bool is_marked;
 };
-
-static bool count_exec_names_directory(char *const *environment)
-{
-    static const char variable[] = COUNT_DIRECTORY_VARIABLE "=";
-    for (; environment && *environment; environment++)
-        if (strncmp(*environment, variable, sizeof variable - 1) == 0)
-            return true;
-    return false;
-}
 
 /* The entry to replace; NULL: none. The rule is the recorder's (recorder/leaving.c): a program that
  * preloads nothing wants that, one that makes a new environment wants nothing else in it, and a
@@ -49,56 +41,40 @@ static bool count_exec_names_directory(char *const *environment)
 static char *const *count_exec_entry(char *const *environment)
 {
     char *const *entry = preloads_entry(environment);
-    return entry && preloads_are_kept() && !preloads_has(*entry, count_exec_is_ours) &&
+    return entry && !preloads_has(*entry, count_exec_is_ours) &&
                    !preloads_has(*entry, preloads_is_sanitizer) && !preloads_is_empty(*entry) &&
-                   count_exec_names_directory(environment)
+                   exec_environment_names(environment, COUNT_DIRECTORY_VARIABLE "=")
                ? entry
                : NULL;
 }
 
-static size_t count_exec_variables(char *const *environment)
-{
-    size_t count = 0;
-    while (environment[count])
-        count++;
-    return count;
-}
-
-static size_t count_exec_copy_bytes(const struct executing *executing)
-{
-    return (count_exec_variables(executing->environment) + 1) * sizeof(char *) +
-           strlen(*executing->preload) + 1 + preloads_kept_bytes();
-}
-
-static char *const *count_exec_copy(const struct executing *executing, void *to)
-{
-    size_t count = count_exec_variables(executing->environment);
-    char **made = to, *preload = (char *)(made + count + 1);
-    preloads_copy_behind_kept(preload, *executing->preload);
-    memcpy(made, executing->environment, (count + 1) * sizeof *made);
-    made[executing->preload - executing->environment] = preload;
-    return made;
-}
-
-/* The environment for the program: the caller's, or a copy on the caller's stack. */
-#define ENVIRONMENT_OF(executing)                                                                  \
-    ((executing)->preload                                                                          \
-         ? count_exec_copy(executing, __builtin_alloca(count_exec_copy_bytes(executing)))          \
-         : (executing)->environment)
-
 static struct executing count_exec_begin(char *const *environment)
 {
-    return (struct executing){environment, count_exec_entry(environment), false};
+    struct executing executing = {.is_readable = caller_memory_has_texts(environment)};
+    executing.environment = (struct exec_environment){
+        .callers = environment,
+        .is_ours = count_exec_is_ours,
+        .variables = "TIDEMARK_COUNT_",
+        .may_map = true,
+    };
+    if (executing.is_readable && preloads_are_kept())
+        executing.environment.preload = count_exec_entry(environment);
+    executing.environment.joins = executing.environment.preload;
+    return executing;
 }
 
-/* Was the exec too long because we were put in front (E2BIG)? Then it is tried with the caller's
- * environment. */
+/* Was the exec too long (E2BIG), and is something of ours in the environment? Then the exec is
+ * tried again, first with the caller's environment, and then without us. */
 static bool count_exec_was_too_long(struct executing *executing, int error)
 {
-    bool was = executing->preload && error == E2BIG;
-    if (was)
-        executing->preload = NULL;
-    return was;
+    struct exec_environment *environment = &executing->environment;
+    if (error != E2BIG || environment->forgets || !executing->is_readable)
+        return false;
+    if (!environment->joins)
+        return exec_environment_forgets(environment);
+    environment->joins = false;
+    environment->preload = NULL;
+    return true;
 }
 
 /* ---- exec: returns only if it failed ---- */
@@ -114,18 +90,19 @@ static struct executing count_exec_begin_here(char *const *environment)
     return executing;
 }
 
-static int count_exec_failed(const struct executing *executing, int status)
+static int count_exec_failed(struct executing *executing, int status)
 {
+    exec_environment_unmap(&executing->environment);
     if (executing->is_marked)
         __atomic_store_n(&count_state.becomes, 0, __ATOMIC_RELEASE);
     return status;
 }
 
-#define EXECUTE(name, first, arguments, environment)                                               \
-    struct executing executing = count_exec_begin_here(environment);                               \
-    int status = REAL(name)(first, arguments, ENVIRONMENT_OF(&executing));                         \
-    if (count_exec_was_too_long(&executing, errno))                                                \
-        status = REAL(name)(first, arguments, environment);                                        \
+#define EXECUTE(name, first, arguments, callers)                                                   \
+    struct executing executing = count_exec_begin_here(callers);                                   \
+    int status = REAL(name)(first, arguments, EXEC_ENVIRONMENT(&executing.environment));           \
+    while (count_exec_was_too_long(&executing, errno))                                             \
+        status = REAL(name)(first, arguments, EXEC_ENVIRONMENT(&executing.environment));           \
     return count_exec_failed(&executing, status)
 
 HOOK int execve(const char *path, char *const *arguments, char *const *environment)
@@ -193,9 +170,12 @@ HOOKED(execle)
 
 #define SPAWN(name, file)                                                                          \
     struct executing executing = count_exec_begin(environment);                                    \
-    int error = REAL(name)(pid, file, actions, attributes, arguments, ENVIRONMENT_OF(&executing)); \
-    if (count_exec_was_too_long(&executing, error))                                                \
-        error = REAL(name)(pid, file, actions, attributes, arguments, environment);                \
+    int error = REAL(name)(pid, file, actions, attributes, arguments,                              \
+                           EXEC_ENVIRONMENT(&executing.environment));                              \
+    while (count_exec_was_too_long(&executing, error))                                             \
+        error = REAL(name)(pid, file, actions, attributes, arguments,                              \
+                           EXEC_ENVIRONMENT(&executing.environment));                              \
+    exec_environment_unmap(&executing.environment);                                                \
     return error
 
 HOOK int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,

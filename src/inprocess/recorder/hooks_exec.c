@@ -14,55 +14,52 @@
 
 /* ---- exec: returns only if it failed ---- */
 
-/* `call`: with the environment that `leaving` has; `as_it_is`: with the caller's. */
-#define EXECUTE(begun, call, as_it_is)                                                             \
+/* `call`: with the environment that `leaving` has. */
+#define EXECUTE(begun, call)                                                                       \
     struct leaving leaving = begun;                                                                \
     leaving_executes(&leaving);                                                                    \
     int status = call;                                                                             \
-    if (leaving_was_too_long(&leaving, errno))                                                     \
-        status = as_it_is;                                                                         \
+    while (leaving_was_too_long(&leaving, errno))                                                  \
+        status = call;                                                                             \
     leaving_failed(&leaving);                                                                      \
     return status
 
 HOOK int execve(const char *path, char *const *arguments, char *const *environment)
 {
     EXECUTE(leaving_begin(path, false, environment),
-            REAL(execve)(path, arguments, LEAVING_ENVIRONMENT(&leaving)),
-            REAL(execve)(path, arguments, environment));
+            REAL(execve)(path, arguments, EXEC_ENVIRONMENT(&leaving.environment)));
 }
 HOOKED(execve)
 
 HOOK int execv(const char *path, char *const *arguments)
 {
     EXECUTE(leaving_begin(path, false, environ),
-            leaving.preload ? REAL(execve)(path, arguments, LEAVING_ENVIRONMENT(&leaving))
-                            : REAL(execv)(path, arguments),
-            REAL(execv)(path, arguments));
+            exec_environment_changes(&leaving.environment)
+                ? REAL(execve)(path, arguments, EXEC_ENVIRONMENT(&leaving.environment))
+                : REAL(execv)(path, arguments));
 }
 HOOKED(execv)
 
 HOOK int execvp(const char *file, char *const *arguments)
 {
     EXECUTE(leaving_begin(file, true, environ),
-            leaving.preload ? REAL(execvpe)(file, arguments, LEAVING_ENVIRONMENT(&leaving))
-                            : REAL(execvp)(file, arguments),
-            REAL(execvp)(file, arguments));
+            exec_environment_changes(&leaving.environment)
+                ? REAL(execvpe)(file, arguments, EXEC_ENVIRONMENT(&leaving.environment))
+                : REAL(execvp)(file, arguments));
 }
 HOOKED(execvp)
 
 HOOK int execvpe(const char *file, char *const *arguments, char *const *environment)
 {
     EXECUTE(leaving_begin(file, true, environment),
-            REAL(execvpe)(file, arguments, LEAVING_ENVIRONMENT(&leaving)),
-            REAL(execvpe)(file, arguments, environment));
+            REAL(execvpe)(file, arguments, EXEC_ENVIRONMENT(&leaving.environment)));
 }
 HOOKED(execvpe)
 
 HOOK int fexecve(int file, char *const *arguments, char *const *environment)
 {
     EXECUTE(leaving_begin_open(file, environment),
-            REAL(fexecve)(file, arguments, LEAVING_ENVIRONMENT(&leaving)),
-            REAL(fexecve)(file, arguments, environment));
+            REAL(fexecve)(file, arguments, EXEC_ENVIRONMENT(&leaving.environment)));
 }
 HOOKED(fexecve)
 
@@ -103,10 +100,12 @@ HOOKED(execle)
 
 #define SPAWN(name, file, is_searched)                                                             \
     struct leaving leaving = leaving_begin(file, is_searched, environment);                        \
-    int error =                                                                                    \
-        REAL(name)(pid, file, actions, attributes, arguments, LEAVING_ENVIRONMENT(&leaving));      \
-    if (leaving_was_too_long(&leaving, error))                                                     \
-        error = REAL(name)(pid, file, actions, attributes, arguments, environment);                \
+    int error = REAL(name)(pid, file, actions, attributes, arguments,                              \
+                           EXEC_ENVIRONMENT(&leaving.environment));                                \
+    while (leaving_was_too_long(&leaving, error))                                                  \
+        error = REAL(name)(pid, file, actions, attributes, arguments,                              \
+                           EXEC_ENVIRONMENT(&leaving.environment));                                \
+    exec_environment_unmap(&leaving.environment);                                                  \
     if (error)                                                                                     \
         leaving_failed(&leaving);                                                                  \
     return error

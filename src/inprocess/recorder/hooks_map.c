@@ -393,15 +393,17 @@ static void hooks_map_record_brk(struct thread *thread, uintptr_t frame,
         inherited_maps(thread, end - bytes, bytes, node, wire_mapping_of(MAPPING_BREAK, 0), 0);
 }
 
+/* The C library says 0 although nothing has changed if the new end is below the program's data. */
 HOOK int brk(void *end)
 {
     uintptr_t frame = HOOK_FRAME();
     struct thread *thread = thread_hook_enter(frame);
     intptr_t before = syscall(SYS_brk, NULL);
     int status = REAL(brk)(end);
-    if (thread && status == 0) {
+    intptr_t grown = thread && status == 0 ? syscall(SYS_brk, NULL) - before : 0;
+    if (grown) {
         struct unwind_start start = UNWIND_START_HERE();
-        hooks_map_record_brk(thread, frame, &start, (uintptr_t)end, (intptr_t)end - before);
+        hooks_map_record_brk(thread, frame, &start, (uintptr_t)(before + grown), grown);
     }
     return status;
 }

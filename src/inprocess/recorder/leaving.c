@@ -15,6 +15,7 @@
 #include "recorder/executed.h"
 #include "recorder/session.h"
 #include "recorder/shared.h"
+#include "unwind/caller_memory.h"
 #include "unwind/permitted_calls.h"
 
 /* ---- The file ---- */
@@ -28,17 +29,33 @@ static const char *leaving_search_path(void)
     return "/bin:/usr/bin";
 }
 
-/* Searches as execvp() does. A program that is not found fails there. */
-static enum executed leaving_look_for(const char *name)
+static size_t leaving_longest_directory(const char *list)
 {
-    char path[PATH_MAX];
-    size_t name_bytes = strlen(name) + 1;
-    if (strchr(name, '/'))
-        return executed_look_at(name);
-    for (const char *list = leaving_search_path(); list; list = strchr(list, ':')) {
+    size_t longest = 0;
+    for (; list; list = strchr(list, ':')) {
         list += *list == ':';
         size_t bytes = strcspn(list, ":");
-        if (bytes + 1 + name_bytes > sizeof path)
+        longest = bytes > longest ? bytes : longest;
+    }
+    return longest;
+}
+
+/* Searches as execvp() does. A program that is not found, or whose name cannot be read, fails
+ * there. The path is as long as it must be, because a signal handler's stack may be small. */
+static enum executed leaving_look_for(const char *name)
+{
+    if (!caller_memory_has_text(name) || !caller_memory_has_texts(environ))
+        return EXECUTED_LOADS_US;
+    if (strchr(name, '/'))
+        return executed_look_at(name);
+    const char *list = leaving_search_path();
+    size_t name_bytes = strlen(name) + 1, room = leaving_longest_directory(list) + 1 + name_bytes;
+    room = room < PATH_MAX ? room : PATH_MAX;
+    char *path = __builtin_alloca(room);
+    for (; list; list = strchr(list, ':')) {
+        list += *list == ':';
+        size_t bytes = strcspn(list, ":");
+        if (bytes + 1 + name_bytes > room)
             continue;
         memcpy(path, list, bytes);
         path[bytes] = '/';
@@ -79,11 +96,7 @@ static bool leaving_may_look(void)
 
 static bool leaving_names_session(char *const *environment)
 {
-    static const char variable[] = WIRE_SESSION_VARIABLE "=";
-    for (; environment && *environment; environment++)
-        if (strncmp(*environment, variable, sizeof variable - 1) == 0)
-            return true;
-    return false;
+    return exec_environment_names(environment, WIRE_SESSION_VARIABLE "=");
 }
 
 /* If the environment still names the session, only LD_PRELOAD was changed. */
@@ -99,7 +112,7 @@ static enum wire_unfollowed leaving_kind_without_us(char *const *environment)
 static bool leaving_can_join(const struct leaving *leaving, const char *preload)
 {
     return preloads_are_kept() && !preloads_has(preload, wire_is_recorder_name) &&
-           !preloads_is_empty(preload) && leaving_names_session(leaving->environment);
+           !preloads_is_empty(preload) && leaving_names_session(leaving->environment.callers);
 }
 
 static void leaving_see(struct leaving *leaving, enum executed executed, char *const *preload)
@@ -108,19 +121,29 @@ static void leaving_see(struct leaving *leaving, enum executed executed, char *c
     if (preload && !has_us && preloads_has(*preload, preloads_is_sanitizer))
         executed = EXECUTED_HARMED;
     bool is_harmed = executed == EXECUTED_HARMED;
-    leaving->joins = preload && !is_harmed && leaving_can_join(leaving, *preload);
-    if (leaving->joins || (has_us && is_harmed))
-        leaving->preload = preload;
-    leaving->kind = has_us || leaving->joins || is_harmed
+    struct exec_environment *environment = &leaving->environment;
+    environment->joins = preload && !is_harmed && leaving_can_join(leaving, *preload);
+    if (environment->joins || (has_us && is_harmed))
+        environment->preload = preload;
+    leaving->kind = has_us || environment->joins || is_harmed
                         ? leaving_kind_of(executed)
-                        : leaving_kind_without_us(leaving->environment);
+                        : leaving_kind_without_us(environment->callers);
 }
 
 struct leaving leaving_begin(const char *file, bool search, char *const *environment)
 {
     int saved_errno = errno;
-    struct leaving leaving = {WIRE_FOLLOWED, environment, NULL, false, false};
+    struct leaving leaving = {.kind = WIRE_FOLLOWED};
+    leaving.environment = (struct exec_environment){
+        .callers = environment,
+        .is_ours = wire_is_recorder_name,
+        .variables = WIRE_SESSION_VARIABLE "=",
+        .may_map = !permitted_calls_is_forbidden(CALL_MAP),
+    };
     enum executed executed = EXECUTED_LOADS_US; /* also if nothing is known of it */
+    leaving.is_readable = caller_memory_has_texts(environment);
+    if (!leaving.is_readable)
+        return leaving; /* the kernel refuses it */
     if (file && leaving_may_look())
         executed = search ? leaving_look_for(file) : executed_look_at(file);
     leaving_see(&leaving, executed, preloads_entry(environment));
@@ -145,34 +168,45 @@ struct leaving leaving_begin_open(int file, char *const *environment)
     return leaving_begin(path, false, environment);
 }
 
-static void leaving_goes_without(struct leaving *leaving)
+/* From now on the program is counted as `kind`. */
+static void leaving_counts_as(struct leaving *leaving, enum wire_unfollowed kind)
 {
     int saved_errno = errno;
-    leaving_failed(leaving); /* takes back its count */
-    leaving->joins = false;
-    leaving->preload = NULL;
-    leaving->kind =
-        session_follows() ? leaving_kind_without_us(leaving->environment) : WIRE_FOLLOWED;
+    if (leaving->kind != WIRE_FOLLOWED)
+        leaving_count(leaving->kind, -1);
+    leaving->kind = session_follows() ? kind : WIRE_FOLLOWED;
     if (leaving->kind != WIRE_FOLLOWED)
         leaving_count(leaving->kind, 1);
-    if (leaving->executes)
-        leaving_executes(leaving);
     errno = saved_errno;
+}
+
+/* With the caller's environment. */
+static void leaving_goes_without(struct leaving *leaving)
+{
+    leaving->environment.joins = false;
+    leaving->environment.preload = NULL;
+    leaving_counts_as(leaving, leaving_kind_without_us(leaving->environment.callers));
 }
 
 struct leaving leaving_begin_shell(void)
 {
     struct leaving leaving = leaving_begin("/bin/sh", false, environ);
-    if (leaving.joins)
+    if (leaving.environment.joins)
         leaving_goes_without(&leaving);
     return leaving;
 }
 
 bool leaving_was_too_long(struct leaving *leaving, int error)
 {
-    if (!leaving->joins || error != E2BIG)
+    struct exec_environment *environment = &leaving->environment;
+    if (error != E2BIG || environment->forgets || !leaving->is_readable)
         return false;
-    leaving_goes_without(leaving);
+    if (environment->joins)
+        leaving_goes_without(leaving);
+    else if (exec_environment_forgets(environment))
+        leaving_counts_as(leaving, WIRE_UNFOLLOWED_ENVIRONMENT);
+    else
+        return false;
     return true;
 }
 
@@ -185,46 +219,13 @@ void leaving_executes(struct leaving *leaving)
     errno = saved_errno;
 }
 
-void leaving_failed(const struct leaving *leaving)
+void leaving_failed(struct leaving *leaving)
 {
     int saved_errno = errno;
+    exec_environment_unmap(&leaving->environment);
     if (leaving->executes && session_is_on())
         atomic_store(&shared_header()->executed_ticks, 0);
     if (leaving->kind != WIRE_FOLLOWED)
         leaving_count(leaving->kind, -1);
     errno = saved_errno;
-}
-
-/* ---- Another environment ---- */
-
-static size_t leaving_variables(const struct leaving *leaving)
-{
-    size_t count = 0;
-    while (leaving->environment[count])
-        count++;
-    return count;
-}
-
-size_t leaving_copy_bytes(const struct leaving *leaving)
-{
-    return (leaving_variables(leaving) + 1) * sizeof(char *) + strlen(*leaving->preload) + 1 +
-           preloads_kept_bytes();
-}
-
-char *const *leaving_copy(const struct leaving *leaving, void *to)
-{
-    size_t count = leaving_variables(leaving), copied = 0;
-    char **made = to, *preload = (char *)(made + count + 1);
-    bool is_left =
-        leaving->joins || preloads_copy_others(preload, *leaving->preload, wire_is_recorder_name);
-    if (leaving->joins)
-        preloads_copy_behind_kept(preload, *leaving->preload);
-    for (char *const *from = leaving->environment; *from; from++) {
-        if (from != leaving->preload)
-            made[copied++] = *from;
-        else if (is_left)
-            made[copied++] = preload;
-    }
-    made[copied] = NULL;
-    return made;
 }

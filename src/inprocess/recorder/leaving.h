@@ -8,14 +8,14 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include "interpose/exec_environment.h"
 #include "wire/wire.h"
 
 struct leaving {
     enum wire_unfollowed kind; /* as what the program is counted; WIRE_FOLLOWED: it is not */
-    char *const *environment;  /* the caller's */
-    char *const *preload;      /* the entry there that is replaced; NULL: none */
-    bool joins;                /* by one with us in front; else by one without us */
-    bool executes;             /* leaving_executes() */
+    struct exec_environment environment;
+    bool is_readable; /* false: the environment leads to memory that nobody may read */
+    bool executes;    /* leaving_executes() */
 };
 
 /* To be called before `file` is executed with that environment. `search`: the file is searched in
@@ -27,19 +27,10 @@ struct leaving leaving_begin_open(int file, char *const *environment);
 struct leaving leaving_begin_shell(void);
 /* To be called before an exec in this process. Has no effect in the child of a vfork. */
 void leaving_executes(struct leaving *leaving);
-/* Was the exec too long because we were put in front (E2BIG)? Then it is to be tried with the
- * caller's environment. */
+/* Was the exec too long (E2BIG), and is something of ours in the environment? Then the exec is to
+ * be tried again, first with the caller's environment, and then without us and the session. */
 bool leaving_was_too_long(struct leaving *leaving, int error);
 /* The exec has failed. */
-void leaving_failed(const struct leaving *leaving);
-
-/* The bytes of a copy of the environment with the replaced entry, and the copy. */
-size_t leaving_copy_bytes(const struct leaving *leaving);
-char *const *leaving_copy(const struct leaving *leaving, void *to);
-
-/* The environment for the program: the caller's, or a copy on the caller's stack. */
-#define LEAVING_ENVIRONMENT(leaving)                                                               \
-    ((leaving)->preload ? leaving_copy(leaving, __builtin_alloca(leaving_copy_bytes(leaving)))     \
-                        : (leaving)->environment)
+void leaving_failed(struct leaving *leaving);
 
 #endif

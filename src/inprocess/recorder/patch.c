@@ -24,6 +24,7 @@
 #include "recorder/imports.h"
 #include "recorder/session.h"
 #include "recorder/shared.h"
+#include "unwind/caller_memory.h"
 
 #if defined(__x86_64__)
 enum {
@@ -639,7 +640,7 @@ static int patch_has_search_path(struct dl_phdr_info *info, size_t size, void *c
 static __attribute__((noinline)) bool patch_caller_matters(const char *file, uintptr_t ip)
 {
     struct patch_caller caller = {.ip = ip};
-    if (!file || (strchr(file, '/') && !strchr(file, '$')))
+    if (!file || !caller_memory_has_text(file) || (strchr(file, '/') && !strchr(file, '$')))
         return false;
     dl_iterate_phdr(patch_has_search_path, &caller);
     return caller.matters;

@@ -466,7 +466,7 @@ enum wire_end_kind {
 /* Why a program that was executed is not recorded although children are followed. */
 enum wire_unfollowed {
     WIRE_UNFOLLOWED_ENVIRONMENT = 0, /* neither the session nor LD_PRELOAD of ours is in its
-                                      * environment */
+                                      * environment; or there was no room for them (E2BIG) */
     WIRE_UNFOLLOWED_PRELOAD,         /* its environment names the session, but its LD_PRELOAD has no
                                       * entry of ours */
     WIRE_UNFOLLOWED_PRIVILEGED,      /* setuid or setgid: its loader ignores LD_PRELOAD */
