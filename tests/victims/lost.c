@@ -1,6 +1,7 @@
 /* lost CASE: leaves blocks behind in a way whose classes are known (lost.expect). Blocks are asked
  * for in functions of their own, and the stack below is scrubbed, so that no dead frame or register
  * keeps what the case gives up. */
+#include <err.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -332,6 +333,16 @@ APART static void in_registers_at_err(void)
     CALL_WITH_BLOCKS_IN_REGISTERS("call errx@PLT");
 }
 
+/* Only a frame of the C library has the pointer as it calls exit(): errx() keeps its arguments. */
+APART static void given_to_err(void)
+{
+    static volatile uintptr_t hidden;
+    hidden = ~(uintptr_t)list(3);
+    close(STDERR_FILENO);
+    scrub();
+    errx(0, "%p", (void *)~hidden);
+}
+
 static const struct {
     const char *name;
     void (*run)(void);
@@ -378,6 +389,7 @@ static const struct {
     CASE(in_registers_at_exit),
     CASE(in_registers_at_fast_exit),
     CASE(in_registers_at_err),
+    CASE(given_to_err),
 };
 
 int main(int count, char **words)

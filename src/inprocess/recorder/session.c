@@ -724,7 +724,8 @@ static bool session_may_have_blocks(const struct wire_header *header)
 /* Stores the registers of the caller of exit(), because a pointer may be in a register only. */
 static void session_say_exit_caller(struct wire_header *header, const struct unwind_start *here)
 {
-    struct unwind_caller caller = unwind_caller_beyond(here, (uintptr_t)real.quick_exit);
+    const uintptr_t exits[UNWIND_EXITS] = {(uintptr_t)real.quick_exit, (uintptr_t)exit};
+    struct unwind_caller caller = unwind_caller_of_exit(here, exits);
     for (size_t i = 0; i < WIRE_KEPT_REGISTERS; i++)
         atomic_store(&header->exit_kept[i], caller.kept[i]);
     atomic_store(&header->exit_stack, caller.sp);

@@ -457,7 +457,7 @@ enum walk_outcome rare_step(struct walk *walk)
     return WALK_BARRIER;
 }
 
-/* ---- A caller beyond two modules ---- */
+/* ---- Who called exit() ---- */
 
 static struct unwind_caller rare_caller(const struct rare_registers *registers)
 {
@@ -471,23 +471,52 @@ static struct unwind_caller rare_caller(const struct rare_registers *registers)
     return caller;
 }
 
+/* Is the code at `pc` in one of the functions that begin at `starts`? */
+static bool rare_is_in(uintptr_t pc, const uintptr_t starts[UNWIND_EXITS])
+{
+    uintptr_t lo, hi;
+    if (module_find_function(pc, &lo, &hi) != 0) {
+        return false;
+    }
+    for (int i = 0; i < UNWIND_EXITS; i++) {
+        if (starts[i] >= lo && starts[i] < hi) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What lies between `caller` and `beyond` is the C library's. Where `beyond` has no caller, it is
+ * _start(), and what lies between has called main(): it holds nothing of the program's. */
+static struct unwind_caller rare_choose(struct rare_registers *registers, bool *exact,
+                                        const struct unwind_caller *caller)
+{
+    struct unwind_caller beyond = rare_caller(registers);
+    return caller->sp && rare_step_all(registers, exact) ? *caller : beyond;
+}
+
 struct unwind_caller __attribute__((noinline))
-unwind_caller_beyond(const struct unwind_start *start, uintptr_t inside)
+unwind_caller_of_exit(const struct unwind_start *start, const uintptr_t exits[UNWIND_EXITS])
 {
     struct rare_registers registers;
     struct walk_beyond beyond;
+    struct unwind_caller caller = {0};
     bool exact = true;
     REGISTERS_HERE(&registers);
     registers.known = CALLEE_SAVED | ALWAYS_KNOWN;
-    if (!walk_beyond_init(&beyond, start, inside)) {
-        return (struct unwind_caller){0};
+    if (!walk_beyond_init(&beyond, start, exits[0])) {
+        return caller;
     }
     for (int frame = 0; frame < WALK_BEYOND_FRAMES; frame++) {
+        bool called = frame > 0 && !caller.sp && rare_is_in(registers.value[CFI_RIP] - 1, exits);
         if (!rare_step_all(&registers, &exact)) {
             break;
         }
+        if (called) {
+            caller = rare_caller(&registers);
+        }
         if (walk_is_beyond(&beyond, registers.value[CFI_RIP])) {
-            return rare_caller(&registers);
+            return rare_choose(&registers, &exact, &caller);
         }
     }
     return (struct unwind_caller){0};

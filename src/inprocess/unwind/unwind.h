@@ -97,9 +97,14 @@ struct unwind_caller {
     uintptr_t kept[WIRE_KEPT_REGISTERS];
 };
 
-/* The first caller whose code is neither in the module of `start` nor in that of the address
- * `inside`. Slow; allocates nothing. */
-struct unwind_caller unwind_caller_beyond(const struct unwind_start *start, uintptr_t inside);
+/* Who called one of the functions that begin at `exits`, exit() and quick_exit(). The C library
+ * calls exit() itself in argp, errx(), error(): its frames above exit() count then. They do not
+ * where main() has returned, where no function of `exits` has a frame, and on aarch64: there it is
+ * the first caller whose code is neither in the module of `start` nor in that of `exits`. Slow;
+ * allocates nothing. */
+enum { UNWIND_EXITS = 2 };
+struct unwind_caller unwind_caller_of_exit(const struct unwind_start *start,
+                                           const uintptr_t exits[UNWIND_EXITS]);
 
 /* Copies the frames of a path, innermost first, with a mark last if it has one. Returns how many,
  * at most `max`. For checks and tests. */

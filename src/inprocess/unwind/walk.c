@@ -300,12 +300,13 @@ static enum walk_outcome walk_step(struct walk *walk)
     return WALK_ON;
 }
 
-struct unwind_caller unwind_caller_beyond(const struct unwind_start *start, uintptr_t inside)
+struct unwind_caller unwind_caller_of_exit(const struct unwind_start *start,
+                                           const uintptr_t exits[UNWIND_EXITS])
 {
     struct walk walk = {.ip = start->ip, .sp = start->sp, .bp = start->bp};
     struct unwind_caller caller = {0};
     struct walk_beyond beyond;
-    if (!walk_beyond_init(&beyond, start, inside)) {
+    if (!walk_beyond_init(&beyond, start, exits[0])) {
         return caller;
     }
     walk_place(&walk);

@@ -36,7 +36,7 @@ bool walk_reaches(struct walk *walk, uintptr_t end);
  * by an equivalent plain one. */
 enum walk_outcome walk_rarely(struct walk *walk, rule *what);
 
-/* The two modules whose frames unwind_caller_beyond() skips. */
+/* The modules of the recorder and of the C library. */
 struct walk_span {
     uintptr_t lo, hi;
 };
