@@ -39,6 +39,7 @@ static void names_are_ours(void)
         "malloc_stats",
         "malloc_info",
         "mallopt",
+        "dlopen",
         "_Znwm",
         "_Znam",
         "_ZnwmRKSt9nothrow_t",

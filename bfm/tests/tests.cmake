@@ -30,6 +30,14 @@ if(NOT TIDEMARK_SANITIZE)
     target_compile_options(bfm_names PRIVATE -fno-builtin -Wno-deprecated-declarations)
     add_test(NAME unit/bfm/names COMMAND bfm_names)
     set_tests_properties(unit/bfm/names PROPERTIES ENVIRONMENT "LD_PRELOAD=$<TARGET_FILE:libbfm>")
+
+    add_library(bfm_bound MODULE ${CMAKE_CURRENT_LIST_DIR}/bound.c)
+    add_executable(bfm_deepbind ${CMAKE_CURRENT_LIST_DIR}/deepbind.c)
+    target_link_libraries(bfm_deepbind PRIVATE ${CMAKE_DL_LIBS})
+    set_target_properties(bfm_deepbind PROPERTIES BUILD_RPATH "$<TARGET_FILE_DIR:bfm_bound>")
+    add_dependencies(bfm_deepbind bfm_bound)
+    add_test(NAME unit/bfm/deepbind COMMAND bfm_deepbind)
+    set_tests_properties(unit/bfm/deepbind PROPERTIES ENVIRONMENT "LD_PRELOAD=$<TARGET_FILE:libbfm>")
 endif()
 
 # libbfm.a brings the names of bfm.h and no others.
