@@ -212,13 +212,13 @@ static bool account_is_chunk(const void *block)
            address > region->start && address < region->open;
 }
 
-static void account_shelf(struct book *book, const struct shelf *shelf)
+static void account_shelf(struct book *book, const struct cache *cache, unsigned shelf)
 {
-    const uint64_t *at = __atomic_load_n(&shelf->first, __ATOMIC_RELAXED);
-    size_t size = __atomic_load_n(&shelf->size, __ATOMIC_RELAXED);
+    const uint64_t *at = __atomic_load_n(&cache->shelved[shelf], __ATOMIC_RELAXED);
+    uint32_t key = __atomic_load_n(&cache->shelf[shelf].key, __ATOMIC_RELAXED);
 
-    for (unsigned i = 0; i < SHELF_MOST && size && account_is_chunk(at); i++) {
-        account_cached(book, at, size - CHUNK_TAG);
+    for (unsigned i = 0; i < SHELF_MOST && key && account_is_chunk(at); i++) {
+        account_cached(book, at, key - CHUNK_KEY_FLAGS - CHUNK_TAG);
         at = (const uint64_t *)(__atomic_load_n(at, __ATOMIC_RELAXED) ^ middle_mix(at));
     }
 }
@@ -244,7 +244,7 @@ static void account_arena(struct book *book, struct arena *arena)
     for (unsigned code = 1; code < CLASS_CODES; code++)
         account_stack(book, cache, code);
     for (unsigned i = 0; i < SHELVES; i++)
-        account_shelf(book, &cache->shelf[i]);
+        account_shelf(book, cache, i);
 }
 
 /* ---- descriptors ---- */

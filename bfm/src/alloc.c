@@ -20,7 +20,8 @@
 #include "bfm/pagemap.h"
 #include "bfm/bfm_tree.h"
 
-#define SLOW __attribute__((noinline, cold))
+#define SLOW   __attribute__((noinline, cold))
+#define INLINE inline __attribute__((always_inline))
 /* The caller of a function that the program calls, or that such a function jumps to. On x86-64 and
  * aarch64 the caller's frame pointer stands at the frame's address, and the return address after
  * it. */
@@ -113,8 +114,8 @@ static inline void *alloc_take_middle(const struct heap *heap, size_t bytes, siz
 {
     void *block = NULL;
 
-    if (heap == &bfm_default_heap && bytes > SMALL_MAX && bytes <= MIDDLE_MAX && align == ALIGN)
-        block = middle_take(bytes);
+    if (heap == &bfm_default_heap && bytes > SMALL_MAX && bytes <= MIDDLE_MAX)
+        block = middle_take_aligned(bytes, align);
     if (block && zero)
         memset(block, 0, bytes);
     return block;
@@ -139,7 +140,7 @@ static void *alloc_take_chunk(struct heap *heap, struct want want)
     if (block)
         return block;
     block = tree_alloc(heap, want.bytes, want.align, want.zero ? &dirt : NULL);
-    if (unlikely(!block && bfm_cache->middle_bytes)) {
+    if (unlikely(!block && cache_shelved_bytes(bfm_cache))) {
         middle_flush_all(bfm_cache);
         block = tree_alloc(heap, want.bytes, want.align, want.zero ? &dirt : NULL);
     }
@@ -314,29 +315,21 @@ static __attribute__((noinline)) void *alloc_malloc_listened(size_t bytes)
     return block;
 }
 
-/* The thread's shelves have no chunk of this size. */
+/* The thread's shelves have no chunk of this size, or a hook listens. A tail call, which ends in a
+ * tail call. */
 static __attribute__((noinline)) void *alloc_malloc_chunk(size_t bytes)
 {
     void *block = NULL;
 
+    if (unlikely(events_wanted()))
+        return alloc_malloc_listened(bytes);
     if (likely(bytes <= LARGE_MIN - ALIGN && bfm_cache->arena))
         block = tree_alloc_plain(&bfm_default_heap, bytes);
     return likely(block != NULL) ? block : alloc_malloc_slow(bytes);
 }
 
-/* A tail call, which ends in a tail call. */
-static __attribute__((noinline)) void *alloc_malloc_middle(size_t bytes)
-{
-    void *block;
-
-    if (unlikely(events_wanted()))
-        return alloc_malloc_listened(bytes);
-    block = middle_take(bytes);
-    return likely(block != NULL) ? block : alloc_malloc_chunk(bytes);
-}
-
-static __attribute__((noinline)) void *alloc_malloc_empty(struct cache *cache, size_t code,
-                                                          size_t bytes)
+static __attribute__((noinline)) void *alloc_malloc_empty(size_t bytes, struct cache *cache,
+                                                          size_t code)
 {
     void *block;
 
@@ -351,6 +344,8 @@ static __attribute__((noinline)) void *alloc_malloc_empty(struct cache *cache, s
 
 void *bfm_malloc(size_t bytes)
 {
+    void *block;
+
     if (likely(bytes <= SMALL_MAX)) {
         struct cache *cache = bfm_cache;
         size_t code = cache_code(cache, bytes);
@@ -359,9 +354,10 @@ void *bfm_malloc(size_t bytes)
             cache->top[code] = --top;
             return *top;
         }
-        return alloc_malloc_empty(cache, code, bytes);
+        return alloc_malloc_empty(bytes, cache, code);
     }
-    return alloc_malloc_middle(bytes);
+    block = middle_take_unheard(bytes);
+    return likely(block != NULL) ? block : alloc_malloc_chunk(bytes);
 }
 
 static __attribute__((noinline)) void *alloc_calloc_slow(size_t bytes)
@@ -380,6 +376,10 @@ void *bfm_calloc(size_t count, size_t bytes)
         unsigned code = cache_code(cache, all);
         if (likely(cache->top[code] != cache->base[code]))
             return memset(*--cache->top[code], 0, bfm_class_bytes[code]);
+    } else {
+        void *block = middle_take_unheard(all);
+        if (likely(block != NULL))
+            return memset(block, 0, all);
     }
     return alloc_calloc_slow(all);
 }
@@ -548,8 +548,8 @@ static __attribute__((noinline)) void alloc_free_chunk(void *block, struct cache
     alloc_free_slow(block);
 }
 
-/* A tail call, which ends in a tail call. */
-static __attribute__((noinline)) void alloc_free_middle(void *block, struct cache *cache)
+/* Puts a block of the tree component on its shelf. Ends in tail calls. */
+static INLINE void alloc_free_middle(void *block, struct cache *cache)
 {
     uint64_t tag, mix;
 
@@ -566,7 +566,7 @@ static __attribute__((noinline)) void alloc_free_middle(void *block, struct cach
 }
 
 /* A small block whose stack is full, or that equals one of the last two in it. */
-static __attribute__((noinline)) void alloc_free_full(struct cache *cache, void *block, size_t code)
+static __attribute__((noinline)) void alloc_free_full(void *block, struct cache *cache, size_t code)
 {
     cache_check(cache, layout_record_of((uintptr_t)block), block);
     if (cache->top[code] == cache->limit[code])
@@ -598,7 +598,7 @@ void bfm_free(void *block)
             return;
         }
         if (code && cache->arena && address % ALIGN == 0 && !events_wanted()) {
-            alloc_free_full(cache, block, code);
+            alloc_free_full(block, cache, code);
             return;
         }
     }
@@ -607,11 +607,32 @@ void bfm_free(void *block)
 
 /* ---- realloc ---- */
 
+/* Nobody listens, and this thread has a cache, so there are no options that check. */
+static inline bool alloc_is_short(void)
+{
+    return bfm_cache->arena && !events_wanted();
+}
+
+/* By the short ways. */
+static void *alloc_move_short(void *block, size_t held, size_t bytes)
+{
+    void *moved = bfm_malloc(bytes);
+
+    if (unlikely(!moved))
+        return NULL;
+    memcpy(moved, block, held < bytes ? held : bytes);
+    bfm_free(block);
+    return moved;
+}
+
 static void *alloc_move(struct heap *heap, void *block, size_t held, size_t bytes,
                         const struct caller *caller)
 {
-    void *moved = TAKE(heap, WANT(bytes, ALIGN, false), caller);
+    void *moved;
 
+    if (heap == &bfm_default_heap && alloc_is_short())
+        return alloc_move_short(block, held, bytes);
+    moved = TAKE(heap, WANT(bytes, ALIGN, false), caller);
     if (!moved)
         return NULL;
     memcpy(moved, block, held < bytes ? held : bytes);
@@ -710,10 +731,46 @@ static SLOW void *alloc_resize_told(void *block, size_t bytes, const struct call
     return moved;
 }
 
+/* A block of a page with CODE_TREE, if it is in use and of an ordinary size before and after. */
+static INLINE void *alloc_resize_chunk(void *block, size_t bytes)
+{
+    size_t held = middle_held(block);
+
+    if (unlikely(!held || bytes <= SMALL_MAX || bytes >= LARGE_MIN - ALIGN))
+        return alloc_resize(block, bytes, CALLER);
+    if (chunk_need(bytes) == held + CHUNK_TAG || tree_resize(&bfm_default_heap, block, bytes))
+        return block;
+    return alloc_move_short(block, held, bytes);
+}
+
+/* While nobody listens, and the thread has a cache. */
+static INLINE void *alloc_resize_short(void *block, size_t bytes)
+{
+    const struct leaf *leaf = layout_leaf_of((uintptr_t)block);
+    unsigned code =
+        likely(leaf && (uintptr_t)block % ALIGN == 0) ? layout_code(leaf, (uintptr_t)block) : 0;
+    size_t held;
+
+    if (code == CODE_TREE)
+        return alloc_resize_chunk(block, bytes);
+    if (unlikely(!code))
+        return alloc_resize(block, bytes, CALLER); /* somebody may listen by now */
+    held = bfm_class_bytes[code];
+    /* A small block stays where it is if the new size has the same class. */
+    if (bytes <= held && class_code(bytes) == code)
+        return block;
+    return alloc_move_short(block, held, bytes);
+}
+
 void *bfm_realloc(void *block, size_t bytes)
 {
+    bool is_short = alloc_is_short();
+
+    if (likely(is_short && block && bytes))
+        return alloc_resize_short(block, bytes);
     if (!block)
-        return TAKE(&bfm_default_heap, WANT(bytes, ALIGN, false), CALLER);
+        return is_short ? bfm_malloc(bytes)
+                        : TAKE(&bfm_default_heap, WANT(bytes, ALIGN, false), CALLER);
     if (!bytes) {
         bfm_free(block);
         return NULL;

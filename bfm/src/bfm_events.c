@@ -3,9 +3,11 @@
  * order. */
 #include "bfm/bfm_events.h"
 #include <errno.h>
+#include "bfm/chunk.h"
 #include "bfm/os.h"
 
 _Atomic(const struct listener *) bfm_listener;
+_Atomic size_t bfm_shelf_bias;
 _Thread_local struct events *bfm_events __attribute__((tls_model("initial-exec")));
 
 bool bfm_events_begin(struct events *events, const struct caller *caller)
@@ -83,5 +85,6 @@ int bfm_set_hook(bfm_hook *hook, void *context)
         *listener = (struct listener){hook, context};
     }
     atomic_store_explicit(&bfm_listener, listener, memory_order_release);
+    atomic_store_explicit(&bfm_shelf_bias, hook ? CHUNK_FENCE : 0, memory_order_relaxed);
     return 0;
 }

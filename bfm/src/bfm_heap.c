@@ -151,7 +151,7 @@ static void bfm_heap_begin_once(void)
 {
     lock_take(&begin_lock);
     if (!atomic_load(&ready)) {
-        bfm_secret = os_random();
+        bfm_secret = os_random() | 1;
         bfm_options_read();
         pthread_key_create(&end_key, bfm_heap_thread_end);
         bfm_heap_watch_forks();

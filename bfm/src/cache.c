@@ -56,9 +56,9 @@ void cache_init(struct cache *cache, struct arena *home, struct arena *arena)
     cache->arena = arena;
     cache->room_bytes = CACHE_GROW_BYTES;
     cache->marked_uses = 0;
+    memset(cache->shelved, 0, sizeof cache->shelved);
     memset(cache->shelf, 0, sizeof cache->shelf);
-    cache->middle_bytes = 0;
-    cache->middle_most = shared ? MIDDLE_SHARED_BYTES : MIDDLE_BYTES;
+    cache->middle_room = cache->middle_most = shared ? MIDDLE_SHARED_BYTES : MIDDLE_BYTES;
     cache->passes = 1;
     memcpy(cache->class_of, bfm_class_of, sizeof cache->class_of);
     cache->class_of[0] = 0; /* blocks of 0 bytes take the long way */
@@ -276,7 +276,7 @@ static void cache_age(struct cache *cache)
     if (events_wanted() || now_ms - cache->aged_ms < AGE_MS || options.decay_ms == DECAY_NEVER)
         return;
     cache->aged_ms = now_ms;
-    middle_flush(cache, &cache->shelf[cache->aged_shelf++ % SHELVES], 0);
+    middle_flush(cache, cache->aged_shelf++ % SHELVES, 0);
     cache->aged_code = cache->aged_code % CLASS_COUNT + 1;
     cache_flush_class(cache, cache->aged_code);
     arena_enter(cache->arena);

@@ -35,12 +35,11 @@ enum { CACHE_DEPTH_SHARED = 16 };
 enum { SHELVES = 64 };
 
 struct shelf {
-    void *first;
-    uint32_t size;      /* tag included; 0: of none yet */
+    uint32_t key;       /* of its chunks' tags: chunk.h; 0: of none yet */
     uint8_t most, room; /* it holds most - room */
     uint8_t conflicts;  /* how often another size found it in use */
 };
-_Static_assert(sizeof(struct shelf) == 16, "middle_shelf() computes its offset by a shift");
+_Static_assert(sizeof(struct shelf) == 8, "indexed without a multiplication");
 
 /* Stacks by code: [0] and [CODE_TREE] are always empty and full. Each pointer of a stack is in an
  * array of its own, so that indexing needs no multiplication. */
@@ -51,10 +50,11 @@ struct cache {
     uint8_t
         class_of[SMALL_MAX / ALIGN + 1]; /* bfm_class_of, but [0] is 0; without an arena all 0 */
     struct arena *arena;                 /* NULL: this is no thread's */
-    struct arena *home; /* what the cache belongs to: `arena`, or one that shares it */
-    size_t room_bytes;  /* what stacks may still grow by */
+    struct arena *home;     /* what the cache belongs to: `arena`, or one that shares it */
+    size_t room_bytes;      /* what stacks may still grow by */
+    void *shelved[SHELVES]; /* the first chunk of each shelf */
     struct shelf shelf[SHELVES];
-    size_t middle_bytes; /* on all shelves */
+    size_t middle_room; /* what may still come on all shelves together */
     size_t middle_most;
     unsigned crowded;    /* how often all shelves together were full */
     unsigned aged_shelf; /* the one that was emptied last because of its age */
@@ -81,6 +81,12 @@ void cache_init(struct cache *cache, struct arena *home, struct arena *arena);
 static inline unsigned cache_code(const struct cache *cache, size_t bytes)
 {
     return cache->class_of[(bytes + ALIGN - 1) / ALIGN];
+}
+
+/* The bytes on all shelves, of any thread. */
+static inline size_t cache_shelved_bytes(const struct cache *cache)
+{
+    return cache->middle_most - __atomic_load_n(&cache->middle_room, __ATOMIC_RELAXED);
 }
 
 static inline void **cache_floor(const struct cache *cache, unsigned code)

@@ -4,12 +4,12 @@
 
 #include "bfm/layout.h"
 
-extern HIDDEN uint64_t bfm_secret;
+extern HIDDEN uint64_t bfm_secret; /* odd */
 
-/* A hash of the tag's address and a secret. */
+/* A hash of the payload's address: the secret is the multiplier. */
 static inline uint64_t chunk_hash(const struct chunk *chunk)
 {
-    return ((uintptr_t)chunk ^ bfm_secret) * 0x9E3779B97F4A7C15ull;
+    return ((uintptr_t)chunk + CHUNK_TAG) * bfm_secret;
 }
 
 /* 16 bits of the hash. Other bytes are taken for a tag once in 65,536 times. */
@@ -40,12 +40,13 @@ static inline bool chunk_tag_good(const struct chunk *chunk)
     return ((chunk_tag(chunk) ^ chunk_tag_check(chunk)) >> 48) == 0;
 }
 
-/* Is `tag` that of a chunk of this size that is in use and not marked? CHUNK_PREV_FREE may be set.
- * No size has bits 31 to 47. */
-static inline bool chunk_tag_is(uint64_t tag, uint64_t hash, uint32_t size)
+/* The key is what the tags of chunks of one size have in common that are in use and not marked: the
+ * lower half of the tag, with CHUNK_PREV_FREE set. No size has bits 31 to 47. */
+#define CHUNK_KEY_FLAGS (CHUNK_USED | CHUNK_PREV_FREE)
+
+static inline uint32_t chunk_key(uint64_t tag)
 {
-    return !((tag ^ hash) >> 48) &&
-           (uint32_t)(tag | CHUNK_PREV_FREE) == (uint32_t)(size + CHUNK_USED + CHUNK_PREV_FREE);
+    return (uint32_t)(tag | CHUNK_PREV_FREE);
 }
 
 static inline size_t chunk_size(const struct chunk *chunk)

@@ -39,12 +39,12 @@ static inline size_t middle_size_of(const void *block)
 
 /* Looks for the block on the shelf, as the program may have written the mark by chance. At most
  * SHELF_MOST turns. */
-static __attribute__((noinline, cold)) void middle_check_twice(const struct shelf *shelf,
-                                                               const void *block)
+static __attribute__((noinline, cold)) void middle_check_twice(const struct cache *cache,
+                                                               size_t shelf, const void *block)
 {
-    const uint64_t *at = shelf->first;
+    const uint64_t *at = cache->shelved[shelf];
 
-    for (unsigned i = 0; i < middle_count(shelf) && at; i++) {
+    for (unsigned i = 0; i < middle_count(cache, shelf) && at; i++) {
         if (at == block)
             os_fatal("free of a block that is free already", block);
         at = (const uint64_t *)(at[0] ^ middle_mix(at));
@@ -53,64 +53,71 @@ static __attribute__((noinline, cold)) void middle_check_twice(const struct shel
     }
 }
 
-__attribute__((noinline)) void middle_flush(struct cache *cache, struct shelf *shelf, unsigned keep)
+__attribute__((noinline)) void middle_flush(struct cache *cache, size_t shelf, unsigned keep)
 {
     void *blocks[SHELF_MOST];
+    uint32_t key = cache->shelf[shelf].key;
     unsigned count = 0;
 
-    while (middle_count(shelf) > keep)
-        blocks[count++] = middle_pop(cache, shelf);
-    tree_free_some(&bfm_default_heap, blocks, count, shelf->size);
+    while (middle_count(cache, shelf) > keep)
+        blocks[count++] = middle_pop(cache, shelf, key);
+    tree_free_some(&bfm_default_heap, blocks, count, key - CHUNK_KEY_FLAGS);
 }
 
 void middle_flush_all(struct cache *cache)
 {
-    for (unsigned i = 0; i < SHELVES; i++)
-        middle_flush(cache, &cache->shelf[i], 0);
+    for (size_t i = 0; i < SHELVES; i++)
+        middle_flush(cache, i, 0);
 }
 
 /* Flushes half of the next shelf in turn that is not empty. At most SHELVES turns. */
-static void middle_flush_another(struct cache *cache, const struct shelf *but)
+static void middle_flush_another(struct cache *cache, size_t but)
 {
     for (unsigned i = 0; i < SHELVES; i++) {
-        struct shelf *shelf = &cache->shelf[cache->aged_shelf++ % SHELVES];
-        if (shelf == but || !middle_count(shelf))
+        size_t shelf = cache->aged_shelf++ % SHELVES;
+        if (shelf == but || !middle_count(cache, shelf))
             continue;
-        middle_flush(cache, shelf, middle_count(shelf) / 2);
+        middle_flush(cache, shelf, middle_count(cache, shelf) / 2);
         return;
     }
 }
 
 /* false: another size has the shelf, or all shelves together are full; but true each
  * SHELF_PATIENCE-th time. */
-static inline bool middle_wants(struct cache *cache, struct shelf *shelf, size_t size)
+static inline bool middle_wants(struct cache *cache, size_t shelf, size_t size)
 {
-    if (shelf->size != size && middle_count(shelf))
-        return ++shelf->conflicts >= SHELF_PATIENCE;
-    return cache->middle_bytes + size <= cache->middle_most ||
-           ++cache->crowded % SHELF_PATIENCE == 0;
+    if (cache->shelf[shelf].key != size + CHUNK_KEY_FLAGS && middle_count(cache, shelf))
+        return ++cache->shelf[shelf].conflicts >= SHELF_PATIENCE;
+    return size <= cache->middle_room || ++cache->crowded % SHELF_PATIENCE == 0;
+}
+
+/* An empty shelf for chunks of this size. */
+static struct shelf middle_shelf_for(size_t size)
+{
+    uint8_t most = (uint8_t)(size > SHELF_BYTES                ? 1
+                             : size * SHELF_MOST > SHELF_BYTES ? SHELF_BYTES / size
+                                                               : SHELF_MOST);
+
+    return (struct shelf){
+        .key = (uint32_t)(size + CHUNK_KEY_FLAGS), .most = most, .room = most, .conflicts = 0};
 }
 
 /* Makes room for a chunk of this size on its shelf; false: there is none. */
-static bool middle_make_room(struct cache *cache, struct shelf *shelf, size_t size)
+static bool middle_make_room(struct cache *cache, size_t shelf, size_t size)
 {
-    if (shelf->size != size) {
-        middle_flush(cache, shelf,
-                     middle_count(shelf) > SHELF_MOST / 2 ? middle_count(shelf) / 2 : 0);
-        if (middle_count(shelf))
+    unsigned count = middle_count(cache, shelf);
+
+    if (cache->shelf[shelf].key != size + CHUNK_KEY_FLAGS) {
+        middle_flush(cache, shelf, count > SHELF_MOST / 2 ? count / 2 : 0);
+        if (middle_count(cache, shelf))
             return false;
-        shelf->size = (uint32_t)size;
-        shelf->most = (uint8_t)(size > SHELF_BYTES                ? 1
-                                : size * SHELF_MOST > SHELF_BYTES ? SHELF_BYTES / size
-                                                                  : SHELF_MOST);
-        shelf->room = shelf->most;
-        shelf->conflicts = 0;
-    } else if (!shelf->room) {
-        middle_flush(cache, shelf, middle_count(shelf) / 2);
+        cache->shelf[shelf] = middle_shelf_for(size);
+    } else if (!cache->shelf[shelf].room) {
+        middle_flush(cache, shelf, count / 2);
     }
-    if (cache->middle_bytes + size > cache->middle_most)
+    if (size > cache->middle_room)
         middle_flush_another(cache, shelf);
-    return cache->middle_bytes + size <= cache->middle_most;
+    return size <= cache->middle_room;
 }
 
 void middle_check(const void *block)
@@ -119,20 +126,22 @@ void middle_check(const void *block)
     size_t size = middle_size_of(block);
 
     if (size && words[1] == middle_mix(block))
-        middle_check_twice(middle_shelf(bfm_cache, size), block);
+        middle_check_twice(bfm_cache, middle_shelf((uint32_t)(size + CHUNK_KEY_FLAGS)), block);
 }
 
 /* Puts a chunk of the default heap on its shelf or gives it to the tree component. */
 static inline void middle_give_chunk(struct cache *cache, void *block, size_t size, uint64_t mix)
 {
-    struct shelf *shelf = middle_shelf(cache, size);
+    size_t shelf = middle_shelf((uint32_t)(size + CHUNK_KEY_FLAGS));
 
     if (unlikely(((const uint64_t *)block)[1] == mix))
-        middle_check_twice(shelf, block);
-    if (middle_wants(cache, shelf, size) && middle_make_room(cache, shelf, size))
+        middle_check_twice(cache, shelf, block);
+    if (middle_wants(cache, shelf, size) && middle_make_room(cache, shelf, size)) {
+        cache->middle_room -= size;
         middle_put(cache, shelf, block, mix);
-    else
+    } else {
         tree_free_known(&bfm_default_heap, block, size);
+    }
 }
 
 bool middle_give(void *block)

@@ -10,6 +10,7 @@
 #define TIDEMARK_BFM_MIDDLE_H
 
 #include <stdbool.h>
+#include "bfm/bfm_events.h"
 #include "bfm/cache.h"
 #include "bfm/chunk.h"
 
@@ -22,16 +23,16 @@
 /* A shelf holds at most SHELF_MOST chunks. Another size gets it after SHELF_PATIENCE attempts. */
 enum { SHELF_MOST = 16, SHELF_PATIENCE = 8 };
 
-static inline struct shelf *middle_shelf(struct cache *cache, size_t need)
+/* The shelf of the chunks with this key. */
+static inline size_t middle_shelf(uint32_t key)
 {
-    size_t offset = (uint32_t)need * 40503u >> 8 & (SHELVES - 1) * sizeof(struct shelf);
-
-    return (struct shelf *)((char *)cache->shelf + offset);
+    _Static_assert(SHELVES == 64, "the index is the upper six bits");
+    return key * 0x9E3779B1u >> 26;
 }
 
-static inline unsigned middle_count(const struct shelf *shelf)
+static inline unsigned middle_count(const struct cache *cache, size_t shelf)
 {
-    return (unsigned)(shelf->most - shelf->room);
+    return (unsigned)(cache->shelf[shelf].most - cache->shelf[shelf].room);
 }
 
 /* The mark, which is also mixed with the link. Its upper 16 bits are the check of the tag. */
@@ -42,45 +43,67 @@ static inline uint64_t middle_mix(const void *block)
 
 _Noreturn void middle_tampered(const void *block);
 
-static inline void *middle_pop(struct cache *cache, struct shelf *shelf)
+/* Takes the first chunk of a shelf that has one, given the shelf's key. */
+static inline void *middle_pop(struct cache *cache, size_t shelf, uint32_t key)
 {
-    uint64_t *block = shelf->first;
-    uint64_t mix = middle_mix(block), next = block[0] ^ mix;
+    uint64_t *block = cache->shelved[shelf];
+    uint64_t mix = middle_mix(block), next = block[0] ^ mix, tag = chunk_tag(chunk_of(block));
 
     /* the lowest four bits go to the top: one comparison for them and for bits beyond addresses */
-    if (unlikely((next >> 4 | next << 60) >> 43 ||
-                 !chunk_tag_is(chunk_tag(chunk_of(block)), mix, shelf->size)))
+    if (unlikely((next >> 4 | next << 60) >> 43 || (tag ^ mix) >> 48 || chunk_key(tag) != key))
         middle_tampered(block);
-    shelf->first = (void *)next;
-    shelf->room++;
-    shelf->conflicts = 0;
-    cache->middle_bytes -= shelf->size;
+    cache->shelved[shelf] = (void *)next;
+    cache->shelf[shelf].room++;
+    cache->shelf[shelf].conflicts = 0;
+    cache->middle_room += key - CHUNK_KEY_FLAGS;
     block[1] = 0;
     return block;
+}
+
+/* NULL, too, where the bias is not 0. */
+static inline void *middle_take_biased(size_t bytes, size_t bias)
+{
+    struct cache *cache = bfm_cache;
+    size_t need = layout_round_up(bytes + CHUNK_TAG, ALIGN); /* at least TREE_MIN */
+    size_t key = need + CHUNK_KEY_FLAGS + bias;
+    size_t shelf = middle_shelf((uint32_t)key);
+
+    if (cache->shelf[shelf].key != key || !cache->shelved[shelf])
+        return NULL;
+    return middle_pop(cache, shelf, (uint32_t)key);
 }
 
 /* Takes a chunk for a request of more than SMALL_MAX bytes. NULL: there is none, as for sizes above
  * MIDDLE_MAX and those that wrap around. */
 static inline void *middle_take(size_t bytes)
 {
-    struct cache *cache = bfm_cache;
-    size_t need = layout_round_up(bytes + CHUNK_TAG, ALIGN); /* at least TREE_MIN */
-    struct shelf *shelf = middle_shelf(cache, need);
-
-    if (shelf->size != need || !shelf->first)
-        return NULL;
-    return middle_pop(cache, shelf);
+    return middle_take_biased(bytes, 0);
 }
 
-static inline void middle_put(struct cache *cache, struct shelf *shelf, void *block, uint64_t mix)
+/* The same, but NULL where the chunk on top of the shelf is not aligned. A program that takes and
+ * frees aligned blocks of one size finds its own ones there. */
+static inline void *middle_take_aligned(size_t bytes, size_t align)
+{
+    size_t need = layout_round_up(bytes + CHUNK_TAG, ALIGN);
+    const void *first = bfm_cache->shelved[middle_shelf((uint32_t)(need + CHUNK_KEY_FLAGS))];
+
+    return (uintptr_t)first % align == 0 ? middle_take(bytes) : NULL;
+}
+
+/* The same as middle_take(), but also NULL while a hook listens. */
+static inline void *middle_take_unheard(size_t bytes)
+{
+    return middle_take_biased(bytes, atomic_load_explicit(&bfm_shelf_bias, memory_order_relaxed));
+}
+
+static inline void middle_put(struct cache *cache, size_t shelf, void *block, uint64_t mix)
 {
     uint64_t *words = block;
 
-    words[0] = (uintptr_t)shelf->first ^ mix;
+    words[0] = (uintptr_t)cache->shelved[shelf] ^ mix;
     words[1] = mix;
-    shelf->first = block;
-    shelf->room--;
-    cache->middle_bytes += shelf->size;
+    cache->shelved[shelf] = block;
+    cache->shelf[shelf].room--;
 }
 
 /* May a tag stand before this address in a page with CODE_TREE? Before a region's first page there
@@ -95,12 +118,14 @@ static inline bool middle_has_tag(const void *block)
  * no fence and not late. */
 static inline bool middle_give_known(struct cache *cache, void *block, uint64_t tag, uint64_t mix)
 {
-    struct shelf *shelf = middle_shelf(cache, tag & CHUNK_SIZE_MASK);
+    uint32_t key = chunk_key(tag);
+    size_t shelf = middle_shelf(key), room;
 
-    if (unlikely(!shelf->room || !chunk_tag_is(tag, mix, shelf->size) ||
-                 cache->middle_bytes + shelf->size > cache->middle_most ||
+    if (unlikely(!cache->shelf[shelf].room || cache->shelf[shelf].key != key || (tag ^ mix) >> 48 ||
+                 __builtin_sub_overflow(cache->middle_room, key - CHUNK_KEY_FLAGS, &room) ||
                  ((const uint64_t *)block)[1] == mix))
         return false;
+    cache->middle_room = room;
     middle_put(cache, shelf, block, mix);
     return true;
 }
@@ -112,11 +137,27 @@ bool middle_give_else(struct cache *cache, void *block, uint64_t tag, uint64_t m
 /* The same for a block of any page. false: no chunk that a shelf may hold, or no block. */
 bool middle_give(void *block);
 
+/* The bytes of a block of a page with CODE_TREE that is in use, not marked and on no shelf. 0: a
+ * closer look is needed. */
+static inline size_t middle_held(const void *block)
+{
+    uint64_t tag, mix = middle_mix(block);
+
+    if (!middle_has_tag(block))
+        return 0;
+    tag = chunk_tag(chunk_of(block));
+    if ((tag ^ mix) >> 48 ||
+        (tag & (CHUNK_USED | CHUNK_FENCE | CHUNK_LATE | CHUNK_MARKED)) != CHUNK_USED ||
+        ((const uint64_t *)block)[1] == mix)
+        return 0;
+    return (tag & CHUNK_SIZE_MASK) - CHUNK_TAG;
+}
+
 /* Aborts when the block is on a shelf of this thread's. */
 void middle_check(const void *block);
 
 /* Gives the shelf's chunks to the tree component, except `keep`. */
-void middle_flush(struct cache *cache, struct shelf *shelf, unsigned keep);
+void middle_flush(struct cache *cache, size_t shelf, unsigned keep);
 void middle_flush_all(struct cache *cache);
 
 #endif

@@ -33,8 +33,7 @@ int bfm_statistics(bfm_heap *which, struct bfm_statistics *statistics)
     for (struct arena *arena = heap->arenas; arena; arena = arena->next_all) {
         lock_take(&arena->lock);
         statistics->records_free += arena->free_bytes;
-        shelves +=
-            arena->cache ? __atomic_load_n(&arena->cache->middle_bytes, __ATOMIC_RELAXED) : 0;
+        shelves += arena->cache ? cache_shelved_bytes(arena->cache) : 0;
         lock_give(&arena->lock);
     }
     statistics->arena_count = heap->arena_count;

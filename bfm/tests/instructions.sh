@@ -6,12 +6,12 @@ command -v valgrind >/dev/null || { echo "no valgrind"; exit 77; }
 [ "$(uname -m)" = x86_64 ] || { echo "the bounds are x86-64's"; exit 77; }
 failed=0
 
-count() { # BYTES PAIRS [all]
+count() { # BYTES PAIRS [HOW]
     valgrind --tool=callgrind --callgrind-out-file=/dev/null "$pairs" "$@" 2>&1 |
         sed -n 's/.*Collected : //p'
 }
 
-at_most() { # INSTRUCTIONS BYTES [all]
+at_most() { # INSTRUCTIONS BYTES [HOW]
     bytes=$2 most=$1
     shift 2
     few=$(count "$bytes" 2000 "$@") many=$(count "$bytes" 12000 "$@")
@@ -21,8 +21,12 @@ at_most() { # INSTRUCTIONS BYTES [all]
 }
 
 for bytes in 16 32 64 512; do at_most 54 $bytes; done
-for bytes in 513 600 2048 8192 32000 32768; do at_most 125 $bytes; done
-at_most 680 513 all
-at_most 730 1000 all
-at_most 950 5000 all
+for bytes in 513 600 2048 8192 32000 32768; do at_most 109 $bytes; done
+at_most 200 24 resize
+at_most 220 200 resize
+at_most 190 600 clear
+at_most 280 600 align
+at_most 655 513 all
+at_most 695 1000 all
+at_most 935 5000 all
 exit $failed

@@ -1,8 +1,10 @@
 /* Takes and frees one block of so many bytes, so many times: what a pair costs where nothing is in
- * the way. With a third argument it takes so many blocks of up to 1 KiB more, each of another size
- * than the one before, and frees every second one and then the rest: what a pair costs that no
- * cache serves. instructions.sh counts. */
+ * the way. A third argument says otherwise: `clear` takes it from calloc, `align` from memalign,
+ * `resize` makes it twice as long in between. With `all` so many blocks of up to 1 KiB more are
+ * taken, each of another size than the one before, and every second one is freed and then the rest:
+ * what a pair costs that no cache serves. instructions.sh counts. */
 #include <stdlib.h>
+#include <string.h>
 #include "tidemark/bfm.h"
 
 static void *blocks[65536];
@@ -17,16 +19,27 @@ static void take_all(size_t bytes, long count)
         bfm_free(blocks[i]);
 }
 
+static void take_otherwise(char how, size_t bytes, long pairs)
+{
+    for (long i = 0; i < pairs; i++) {
+        void *volatile block = how == 'c'   ? bfm_calloc(1, bytes)
+                               : how == 'r' ? bfm_realloc(bfm_malloc(bytes), bytes * 2)
+                                            : bfm_memalign(64, bytes);
+        bfm_free(block);
+    }
+}
+
 int main(int count, char **arguments)
 {
     size_t bytes = count > 1 ? strtoul(arguments[1], NULL, 10) : 0;
     long pairs = count > 2 ? strtol(arguments[2], NULL, 10) : 0;
+    char how = *(count > 3 ? arguments[3] : "");
 
-    if (count > 3) {
+    if (!strcmp(arguments[count > 3 ? 3 : 0], "all"))
         take_all(bytes, pairs < 65536 ? pairs : 65536);
-        return 0;
-    }
-    for (long i = 0; i < pairs; i++) {
+    else if (how)
+        take_otherwise(how, bytes, pairs);
+    for (long i = 0; i < pairs && !how; i++) {
         void *volatile block = bfm_malloc(bytes);
         bfm_free(block);
     }

@@ -289,11 +289,11 @@ static void a_thread_keeps_little(void **unused)
             blocks[i] = bfm_malloc(513 + next(&state) % 33000);
         for (int i = 0; i < 4000; i++) {
             bfm_free(blocks[i]);
-            assert_true(bfm_cache->middle_bytes <= 65536);
+            assert_true(cache_shelved_bytes(bfm_cache) <= 65536);
         }
     }
     bfm_malloc_trim(0);
-    assert_int_equal(bfm_cache->middle_bytes, 0);
+    assert_int_equal(cache_shelved_bytes(bfm_cache), 0);
     assert_null(bfm_check(NULL));
 }
 
