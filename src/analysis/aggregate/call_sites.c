@@ -9,6 +9,16 @@
 #include "base/array.h"
 #include "aggregate/match.h"
 
+/* Where a recursion ends, by the node of one of its frames: a walk that stands behind that frame,
+ * at `from`, goes on with `frame`, and then stands at `node` and `at`. Of many paths in one
+ * recursion each would else be walked to its end. */
+struct recursion_end {
+    uint32_t from; /* 0: not known */
+    uint32_t node, at;
+    struct frame frame;
+    bool is_root; /* there is no other frame */
+};
+
 struct frame call_sites_frame(const struct call_sites *sites, uint32_t node)
 {
     struct frame_walk walk;
@@ -77,7 +87,8 @@ int call_sites_init_wanted(struct call_sites *sites, const struct profile *profi
     sites->hidden = hide_std ? frames_of_libraries(profile) : calloc(profile->line_count + 1, 1);
     sites->order = calloc(count + 1, sizeof *sites->order);
     sites->groups = calloc(count + 1, sizeof *sites->groups);
-    bool possible = sites->hidden && sites->order && sites->groups;
+    sites->recursion_ends = calloc(profile->node_count + 1, sizeof *sites->recursion_ends);
+    bool possible = sites->hidden && sites->order && sites->groups && sites->recursion_ends;
     int error = possible ? call_sites_group(sites) : -ENOMEM;
     if (error)
         call_sites_release(sites);
@@ -101,6 +112,7 @@ void call_sites_release(struct call_sites *sites)
     free(sites->wanted);
     free(sites->order);
     free(sites->groups);
+    free(sites->recursion_ends);
     *sites = (struct call_sites){0};
 }
 
@@ -161,6 +173,40 @@ static uint32_t call_sites_child_for(struct callers *callers, const struct profi
     return made;
 }
 
+/* Notes the end for the frames from `walk` on, which are `count`. */
+static void call_sites_note_end(const struct call_sites *sites, struct frame_walk walk,
+                                size_t count, struct recursion_end end)
+{
+    struct frame frame;
+    while (count-- && frame_walk_next(&walk, &frame)) {
+        end.from = walk.at;
+        sites->recursion_ends[walk.node] = end;
+    }
+}
+
+bool call_sites_next_other(const struct call_sites *sites, struct frame_walk *walk,
+                           struct frame *frame, uint64_t key)
+{
+    enum { SHORT = 16 }; /* these are walked again, and no memory is touched */
+    const struct frame_walk begin = *walk;
+    size_t count = 0;
+    bool is_other = false;
+    while (!is_other && frame_walk_next(walk, frame)) {
+        is_other = frame_key(sites->profile, *frame) != key;
+        const struct recursion_end *end = &sites->recursion_ends[walk->node];
+        if (is_other || count++ < SHORT || end->from != walk->at)
+            continue;
+        *frame = end->frame;
+        is_other = !end->is_root;
+        walk->node = end->node;
+        walk->at = end->at;
+    }
+    if (count > SHORT)
+        call_sites_note_end(sites, begin, count,
+                            (struct recursion_end){0, walk->node, walk->at, *frame, !is_other});
+    return is_other;
+}
+
 static int call_sites_add_path(struct callers *callers, const struct call_sites *sites,
                                uint32_t path, struct figure value, size_t depth)
 {
@@ -169,11 +215,8 @@ static int call_sites_add_path(struct callers *callers, const struct call_sites 
     uint64_t last = frame_key(sites->profile, frame);
     uint32_t at = 0;
     callers->nodes[0].value = metric_join(callers->metric, callers->nodes[0].value, value);
-    while (frame_walk_next(&walk, &frame)) {
-        uint64_t key = frame_key(sites->profile, frame);
-        if (key == last) /* recursion: once is enough */
-            continue;
-        last = key;
+    while (call_sites_next_other(sites, &walk, &frame, last)) { /* recursion: once is enough */
+        last = frame_key(sites->profile, frame);
         if (!depth--) {
             callers->nodes[at].continues = true;
             break;

@@ -27,6 +27,7 @@ struct call_sites {
     uint32_t *order; /* indices of profile->sites, group by group */
     struct site_group *groups;
     size_t group_count;
+    struct recursion_end *recursion_ends; /* by node: what call_sites_next_other() has found out */
     struct figure totals[METRIC_CHOICES]; /* of what passed the filter */
     size_t path_count;                    /* that passed the filter */
 };
@@ -49,6 +50,11 @@ static inline struct figure call_sites_group_value(const struct site_group *grou
 
 /* The frame that the path of a node is listed under. */
 struct frame call_sites_frame(const struct call_sites *sites, uint32_t node);
+
+/* Walks on to a frame with another frame_key() than that of the frame behind which the walk stands.
+ * False: there is none. Over all paths of a recursion this is linear. */
+bool call_sites_next_other(const struct call_sites *sites, struct frame_walk *walk,
+                           struct frame *frame, uint64_t key);
 
 /* The groups with most of a metric, by metric_rank(), most first; returns how many there are with
  * any of it (at most `max` are written). */

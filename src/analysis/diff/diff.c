@@ -477,6 +477,11 @@ bool diff_frame_next(const struct diff *difference, uint32_t *node, struct diff_
     return true;
 }
 
+size_t diff_node_count(const struct diff *difference)
+{
+    return difference->own->tree.node_count;
+}
+
 /* ---- Whole runs ---------------------------------------------------------------------------- */
 
 enum {

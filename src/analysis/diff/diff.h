@@ -120,6 +120,8 @@ double diff_path_value(const struct diff *difference, uint32_t node, size_t run)
 /* From the innermost frame outwards: *node begins as a path's and is 0 behind the last. False: no
  * more. */
 bool diff_frame_next(const struct diff *difference, uint32_t *node, struct diff_frame *frame);
+/* Nodes of paths and of their callers are less than that. */
+size_t diff_node_count(const struct diff *difference);
 
 /* The means and the noise of one number per run, normalised already; NAN in a run: the mean of its
  * group, the noise and so the difference are NAN, and the other group's mean is what it is. */

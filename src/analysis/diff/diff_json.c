@@ -1,7 +1,9 @@
 /* Writes a difference as JSON (doc/DIFF-JSON.md): runs, totals, functions and call paths, in the
  * order of the comparison. Options of the command decide how many rows are written. A figure that
  * is unknown is null. */
+#include <errno.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include "base/json.h"
 #include "diff/diff.h"
@@ -83,28 +85,68 @@ static void diff_json_write_line(struct json *json, const char *key, uint32_t li
         json_null(json, key);
 }
 
-static void diff_json_write_path(struct json *json, const struct diff *difference,
-                                 const struct diff_path *path)
+/* ---- Call paths ---- */
+
+/* Where a frame and all its callers were written: by the frame's node in the comparison's tree. */
+struct diff_json_written {
+    uint32_t path; /* its position in `paths`, + 1; 0: not written yet */
+    uint32_t frame;
+};
+
+static void diff_json_write_frame(struct json *json, const struct diff_frame *frame)
 {
+    json_object(json, NULL);
+    json_string(json, "function", frame->function);
+    if (frame->through)
+        json_string(json, "through", frame->through);
+    json_string(json, "file", frame->file);
+    diff_json_write_line(json, "line_before", frame->line[DIFF_BEFORE]);
+    diff_json_write_line(json, "line_after", frame->line[DIFF_AFTER]);
+    json_end(json);
+}
+
+/* A path of more than WHOLE frames ends where another path that was written goes on the same way.
+ * Else a recursion that allocates at each of n depths would be n * n / 2 frames. */
+static void diff_json_write_frames(struct json *json, const struct diff *difference, uint32_t node,
+                                   uint32_t path, struct diff_json_written *written)
+{
+    enum { WHOLE = 100 };
+    const struct diff_json_written *rest = NULL;
     struct diff_frame frame;
+    json_array(json, "frames");
+    for (uint32_t count = 0; !rest; count++) {
+        struct diff_json_written *at = &written[node];
+        if (count >= WHOLE && at->path)
+            rest = at;
+        else if (!diff_frame_next(difference, &node, &frame))
+            break;
+        else
+            diff_json_write_frame(json, &frame);
+        if (!at->path)
+            *at = (struct diff_json_written){path + 1, count};
+    }
+    json_end(json);
+    if (!rest) {
+        json_null(json, "continues");
+        return;
+    }
+    json_object(json, "continues");
+    json_unsigned(json, "path", rest->path - 1);
+    json_unsigned(json, "frame", rest->frame);
+    json_end(json);
+}
+
+static void diff_json_write_path(struct json *json, const struct diff *difference, size_t of,
+                                 uint32_t number, struct diff_json_written *written)
+{
+    const struct diff_path *path = &difference->paths[of];
     json_object(json, NULL);
     diff_json_write_figure(json, &path->figure);
     json_array(json, "runs");
     for (size_t i = 0; i < difference->run_count; i++)
         json_double(json, NULL, diff_path_value(difference, path->node, i));
     json_end(json);
-    json_array(json, "frames");
-    for (uint32_t node = path->node; diff_frame_next(difference, &node, &frame);) {
-        json_object(json, NULL);
-        json_string(json, "function", frame.function);
-        if (frame.through)
-            json_string(json, "through", frame.through);
-        json_string(json, "file", frame.file);
-        diff_json_write_line(json, "line_before", frame.line[DIFF_BEFORE]);
-        diff_json_write_line(json, "line_after", frame.line[DIFF_AFTER]);
-        json_end(json);
-    }
-    json_end(json);
+    diff_json_write_frames(json, difference, path->node, number, written);
     json_end(json);
 }
 
@@ -122,6 +164,22 @@ static void diff_json_write_functions(struct json *json, const char *key,
         if (diff_json_is_shown(show, i, difference->function_count))
             diff_json_write_function(json, difference, &difference->functions[i]);
     json_end(json);
+}
+
+static int diff_json_write_paths(struct json *json, const struct diff *difference,
+                                 const struct diff_show *show)
+{
+    struct diff_json_written *written = calloc(diff_node_count(difference), sizeof *written);
+    uint32_t number = 0;
+    if (!written)
+        return -ENOMEM;
+    json_array(json, "paths");
+    for (size_t i = 0; i < difference->path_count; i++)
+        if (diff_json_is_shown(show, i, difference->path_count))
+            diff_json_write_path(json, difference, i, number++, written);
+    json_end(json);
+    free(written);
+    return 0;
 }
 
 int diff_json(FILE *out, const struct diff *difference, const struct diff *owners,
@@ -153,11 +211,8 @@ int diff_json(FILE *out, const struct diff *difference, const struct diff *owner
     else
         json_null(&json, "resident_owners");
     json_unsigned(&json, "path_count", difference->path_count);
-    json_array(&json, "paths");
-    for (size_t i = 0; i < difference->path_count; i++)
-        if (diff_json_is_shown(show, i, difference->path_count))
-            diff_json_write_path(&json, difference, &difference->paths[i]);
+    int error = diff_json_write_paths(&json, difference, show);
     json_end(&json);
-    json_end(&json);
-    return json_finish(&json);
+    int finished = json_finish(&json);
+    return error ? error : finished;
 }

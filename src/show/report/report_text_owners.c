@@ -528,8 +528,11 @@ static void report_text_owners_count_caller(const struct report_text *text, stru
     struct frame_walk walk;
     struct frame frame = frame_walk_begin(&walk, profile, text->sites.hidden, row->path);
     uint32_t of = profile->lines[frame.line].function, caller = of;
-    while (caller == of && frame_walk_next(&walk, &frame))
+    uint64_t key = frame_key(profile, frame);
+    while (caller == of && call_sites_next_other(&text->sites, &walk, &frame, key)) {
+        key = frame_key(profile, frame);
         caller = profile->lines[frame.line].function;
+    }
     if (caller != of)
         through->bytes[caller] = figure_add(through->bytes[caller], row->resident_bytes);
 }
