@@ -80,6 +80,11 @@ for options in '--for=0' '--for=soon' '--until=' '--start-on=x --trace'; do
     head -1 err
 done
 
+echo "--- a program that has ended before its collector looks for the first time"
+LD_PRELOAD=$CLI/libcli_hold_welcome.so tidemark record -q --for 10us --exit-wait=100ms -o late.tmk "$CLI/cli_deep_recursion" 2000
+tidemark report --json late.tmk | jq -c '[.program.alloc_count < 1000, .meta.end, .meta.ended_on]'
+tidemark report late.tmk | grep -o 'ran on when .*(--for)'
+
 echo "--- a time in which nothing has begun yet: it counts from where the recorder is ready"
 for try in $(seq 40); do
     rm -f short.tmk

@@ -306,10 +306,51 @@ static void process_image_tell_session(struct process_image *image, enum wire_se
     syscall(SYS_futex, &header->session_state, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
 }
 
+/* --for counts from the moment at which the recorder is ready: on a busy machine a short time may
+ * pass completely between its hello and that moment. */
+static void process_image_begin_time(struct process_image *image, struct clock_reading now)
+{
+    uint64_t ticks = atomic_load(&image->view.header->start_ticks);
+    if (image->has_begun_window || image->gate.state != GATE_OPEN || !ticks)
+        return;
+    struct clock_scale scale = {image->start.ticks, clock_tick_ns(image->start, now)};
+    uint64_t joined_ns = image->start.ns + clock_moment_ns(scale, ticks);
+    window_begin(image->options.window, joined_ns < now.ns ? joined_ns : now.ns);
+    image->has_begun_window = true;
+}
+
+/* Events pass until --for is over, to the tick. The collector's thread ends the recording a little
+ * later. */
+static void process_image_see_time(struct process_image *image)
+{
+    struct window *window = image->options.window;
+    if (!window || !window->for_ns)
+        return;
+    struct clock_reading now = clock_read();
+    process_image_begin_time(image, now);
+    uint64_t end_ns = atomic_load(&window->began_ns) + window->for_ns;
+    if (end_ns > window->for_ns && end_ns > image->start.ns)
+        image->gate.end_ticks = image->start.ticks + (uint64_t)((double)(end_ns - image->start.ns) /
+                                                                clock_tick_ns(image->start, now));
+}
+
+/* Whether --for was given and its end is not known yet, because the recorder was not ready. The
+ * recorder may become ready during a pass, which would then take events from after that end. */
+static bool process_image_awaits_time(const struct process_image *image)
+{
+    const struct window *window = image->options.window;
+    return window && window->for_ns && image->gate.state == GATE_OPEN && !image->gate.end_ticks;
+}
+
+size_t process_image_merge(struct process_image *image)
+{
+    process_image_see_time(image);
+    return process_image_awaits_time(image) ? 0 : ring_merge_pass(image->merge, false);
+}
+
 static void process_image_go_on(void *context)
 {
-    struct process_image *image = context;
-    ring_merge_pass(image->merge, false);
+    process_image_merge(context);
 }
 
 /* The last look: the program waits in its exit, or runs on without us. Its other threads may still
@@ -321,7 +362,7 @@ static void process_image_look_last(struct process_image *image)
         return;
     process_image_read_title(image);
     quota_begin_work(process_image_go_on, image);
-    for (int pass = 0; pass < PASSES && ring_merge_pass(image->merge, false) > 0;)
+    for (int pass = 0; pass < PASSES && process_image_merge(image) > 0;)
         pass++;
     look_schedule_finish(image->looks, now_monotonic_ns());
     quota_end_work();
@@ -340,9 +381,9 @@ static bool process_image_is_leaving(const struct process_image *image)
 static size_t process_image_pass(struct process_image *image)
 {
     if (!image->budget.millionths)
-        return ring_merge_pass(image->merge, false);
+        return process_image_merge(image);
     uint64_t since_ns = process_image_thread_cpu_ns();
-    size_t bytes = ring_merge_pass(image->merge, false);
+    size_t bytes = process_image_merge(image);
     if (bytes)
         image->replay_ns += process_image_thread_cpu_ns() - since_ns;
     return bytes;
@@ -385,42 +426,6 @@ static void process_image_begin_heat(struct process_image *image)
     look_schedule_use_heat(image->looks, image->heat);
 }
 
-/* --for counts from the moment at which the recorder is ready: on a busy machine a short time may
- * pass completely between its hello and that moment. */
-static void process_image_begin_time(struct process_image *image, struct clock_reading now)
-{
-    uint64_t ticks = atomic_load(&image->view.header->start_ticks);
-    if (image->has_begun_window || image->gate.state != GATE_OPEN || !ticks)
-        return;
-    struct clock_scale scale = {image->start.ticks, clock_tick_ns(image->start, now)};
-    uint64_t joined_ns = image->start.ns + clock_moment_ns(scale, ticks);
-    window_begin(image->options.window, joined_ns < now.ns ? joined_ns : now.ns);
-    image->has_begun_window = true;
-}
-
-/* Events pass until --for is over, to the tick. The collector's thread ends the recording a little
- * later. */
-static void process_image_see_time(struct process_image *image)
-{
-    struct window *window = image->options.window;
-    if (!window || !window->for_ns)
-        return;
-    struct clock_reading now = clock_read();
-    process_image_begin_time(image, now);
-    uint64_t end_ns = atomic_load(&window->began_ns) + window->for_ns;
-    if (end_ns > window->for_ns && end_ns > image->start.ns)
-        image->gate.end_ticks = image->start.ticks + (uint64_t)((double)(end_ns - image->start.ns) /
-                                                                clock_tick_ns(image->start, now));
-}
-
-/* Whether --for was given and its end is not known yet, because the recorder was not ready. The
- * recorder may become ready during a pass, which would then take events from after that end. */
-static bool process_image_awaits_time(const struct process_image *image)
-{
-    const struct window *window = image->options.window;
-    return window && window->for_ns && image->gate.state == GATE_OPEN && !image->gate.end_ticks;
-}
-
 static void process_image_end_time(struct process_image *image)
 {
     struct window *window = image->options.window;
@@ -441,8 +446,7 @@ static void process_image_drain(struct process_image *image)
         if (process_image_is_asked(image))
             process_image_answer(image);
         process_image_begin_snapshot_if_asked(image);
-        process_image_see_time(image);
-        size_t bytes = process_image_awaits_time(image) ? 0 : process_image_pass(image);
+        size_t bytes = process_image_pass(image);
         uint64_t now_ns = now_monotonic_ns();
         process_image_see_bound(image, now_ns);
         process_image_sample_memory(image, now_ns);

@@ -222,6 +222,16 @@ void process_image_tell_description(struct process_image *image, process_image_t
         take(image, PROFILE_META_TIMED, NULL, 1);
 }
 
+/* Did --for end the recording? A program that has ended since did not have to be stopped; then the
+ * gate is shut if there are events of after that time. */
+static bool process_image_ended_in_time(const struct process_image *image)
+{
+    const struct window *window = image->options.window;
+    return window && window->for_ns &&
+           (image->gate.state == GATE_SHUT ||
+            (image->how == IMAGE_END_DETACHED && window->end == WINDOW_FOR));
+}
+
 /* Of --start-on, --until and --for. */
 static void process_image_tell_window(struct process_image *image, process_image_take_fact *take)
 {
@@ -239,7 +249,7 @@ static void process_image_tell_window(struct process_image *image, process_image
         strbuf_addf(&why, "at mark '%s' (--until)", image->ended_on);
     else if (image->how == IMAGE_END_DETACHED && window && window->end == WINDOW_UNTIL)
         strbuf_add_string(&why, "at a mark of another process (--until)");
-    else if (image->how == IMAGE_END_DETACHED && window && window->end == WINDOW_FOR)
+    else if (process_image_ended_in_time(image))
         strbuf_addf(&why, "after %s (--for)", human_duration(window->for_ns).text);
     else if (image->how == IMAGE_END_DETACHED && window && window->end == WINDOW_MEMORY)
         strbuf_add_string(&why, WINDOW_MEMORY_TEXT);
@@ -263,6 +273,8 @@ struct process_image_ending process_image_ending(const struct process_image *ima
 {
     struct wire_header *header = image->view.header;
     struct process_image_ending ending = {image->how, image->status};
+    if (image->gate.state == GATE_SHUT) /* at a mark or a time: the program ran on */
+        return (struct process_image_ending){IMAGE_END_DETACHED, 0};
     if (header && ending.how == IMAGE_END_UNKNOWN &&
         atomic_load(&header->end_kind) == WIRE_END_EXIT) {
         ending.how = IMAGE_END_EXIT;

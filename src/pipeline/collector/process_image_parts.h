@@ -153,6 +153,9 @@ bool process_image_take_place(struct process_image *image);
  * space, and then runs on unrecorded. No profile is written then, because one without events would
  * claim that the program did nothing. */
 bool process_image_has_joined(const struct process_image *image);
+/* A pass of the merge, which takes no event of after --for's end. Returns the bytes that it
+ * took. */
+size_t process_image_merge(struct process_image *image);
 
 /* ---- process_image_facts.c ---- */
 

@@ -72,7 +72,7 @@ static void process_image_replay_until_now(struct process_image *image)
     struct timespec pause = {0, 100 * 1000};
     uint64_t now = ticks_now();
     for (int pass = 0; pass < PASSES; pass++) {
-        ring_merge_pass(image->merge, false);
+        process_image_merge(image);
         if (ring_merge_reached(image->merge) >= now || atomic_load(&image->ended))
             return;
         if (pass > 10)

@@ -14,7 +14,7 @@ struct clock_reading clock_read(void)
     static _Atomic uint64_t usual_gap = UINT64_MAX; /* the smallest gap so far */
     struct clock_reading best = {0, 0};
     uint64_t best_gap = UINT64_MAX, usual = usual_gap;
-    for (int i = 0; i < 5 && (i == 0 || best_gap > usual + usual / 2); i++) {
+    for (int i = 0; i < 5 && (usual == UINT64_MAX || best_gap > usual + usual / 2); i++) {
         uint64_t before = ticks_now(), ns = now_monotonic_ns(), after = ticks_now();
         if (after - before < best_gap) {
             best_gap = after - before;
