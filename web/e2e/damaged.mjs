@@ -16,6 +16,7 @@ const more = [
     ["growth", { opt: "as:flame" }],
     ["tree", { opt: "as:down" }],
     ["timeline", { from: "1000000", to: "90000000" }],
+    ["timeline", { from: "5000000", to: "5000000" }],
 ];
 
 const huge = "4611686018427387904"; /* 2^62 */
@@ -27,6 +28,8 @@ const statements = {
     "holders below nobody": "UPDATE holder SET parent = 99999 WHERE id % 3 = 0",
     "owners and mappings of no kind": "UPDATE owner SET kind = 77; UPDATE mapping SET kind = 99",
     "stacks and threads without end": `UPDATE thread SET start_ns = ${huge}, end_ns = 1`,
+    "one reading of the machine, as of any short program":
+        "DELETE FROM machine_memory; INSERT INTO machine_memory(time_ns, available_bytes) VALUES (101281084, 5000000000)",
     "curves out of order": "UPDATE curve SET time_ns = 0, bytes = -1 WHERE rowid % 2 = 0",
 };
 

@@ -61,12 +61,15 @@ export function readMachine(document: ColumnsDocument, size: number | null): Mac
     return { x, series, least };
 }
 
+/* `end`: of the run, whose whole length is shown where no range is. */
 export function MachineCard({
     profile,
+    end,
     range,
     setRange,
 }: {
     profile: Profile;
+    end: number;
     range: [number, number] | null;
     setRange: (from: number, to: number) => void;
 }): JSX.Element {
@@ -76,7 +79,12 @@ export function MachineCard({
     return (
         <Ready of={loaded}>
             {(document) => (
-                <Machine document={document} size={size} range={range} setRange={setRange} />
+                <Machine
+                    document={document}
+                    size={size}
+                    range={range ?? [0, end]}
+                    setRange={setRange}
+                />
             )}
         </Ready>
     );
@@ -90,7 +98,7 @@ function Machine({
 }: {
     document: ColumnsDocument;
     size: number | null;
-    range: [number, number] | null;
+    range: [number, number];
     setRange: (from: number, to: number) => void;
 }): JSX.Element {
     const { x, series, least } = useMemo(() => readMachine(document, size), [document, size]);

@@ -376,7 +376,7 @@ function Timelines({ profile, timeline }: ViewProps & { timeline: Timeline }): J
                 </Card>
             )}
             {profile.has("machine_memory") && (
-                <MachineCard profile={profile} range={range} setRange={setRange} />
+                <MachineCard profile={profile} end={end} range={range} setRange={setRange} />
             )}
             {peaks.length > 0 && <PeaksCard peaks={peaks} pick={pick} />}
         </div>

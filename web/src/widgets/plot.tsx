@@ -4,6 +4,7 @@
 import { useEffect, useRef } from "preact/hooks";
 import type { JSX } from "preact";
 import uPlot from "uplot";
+import { axisRange } from "../model/axis.ts";
 import { onAxis } from "../model/units.ts";
 import { theme } from "../state/theme.ts";
 import { colour } from "./canvas.ts";
@@ -83,10 +84,7 @@ function optionsOf(latest: Latest, width: number): uPlot.Options {
         scales: {
             x: {
                 time: false,
-                range: (_, low, high) =>
-                    (latest.current.range
-                        ? [...latest.current.range]
-                        : [low, high]) as uPlot.Range.MinMax,
+                range: (_, low, high) => axisRange(...(latest.current.range ?? [low, high])),
             },
         },
         axes: axesOf(latest),
@@ -131,7 +129,7 @@ function axesOf(latest: Latest): uPlot.Axis[] {
 }
 
 function seriesOf(latest: Latest): uPlot.Series[] {
-    const { series } = latest.current;
+    const { series, x } = latest.current;
     return [
         {
             label: "time",
@@ -146,9 +144,10 @@ function seriesOf(latest: Latest): uPlot.Series[] {
             ...(each.filled ? { fill: colour(each.tone) + (each.own ? "" : "30") } : {}),
             ...(each.dashed ? { dash: [4, 3] } : {}),
             ...(each.stepped ? { paths: uPlot.paths.stepped!({ align: 1 }) } : {}),
-            points: each.points
-                ? { show: true, size: 7, fill: colour(each.tone) }
-                : { show: false },
+            points:
+                each.points || x.length === 1 /* which makes no line */
+                    ? { show: true, size: 7, fill: colour(each.tone) }
+                    : { show: false },
             spanGaps: !!each.points,
             value: (_, value, __, index) => {
                 const shown =
