@@ -1,7 +1,15 @@
 /* Merges native and interpreted frames (script_paths.h). Each thread has a cache from (native path,
- * hash of the interpreted frames) to the node, so that a path is merged once. Functions get numbers
- * by two tables. One is by address, which is forgotten when the block there is freed. The other is
- * by name, file and first line, so that a function that is made again and again has one number. */
+ * hash of the interpreted frames) to the node, so that a path is merged once. A program that loads
+ * code has a new path at every second event, of which most is as it was. So a merge looks up, in
+ * caches of the thread:
+ *
+ *   the native path    its calls of the interpreter and its frames that are shown, a step each
+ *   a script's frame   its function's number and its line
+ *   the node           that of the last merged path, as far outside as both are the same
+ *
+ * Functions get numbers by two tables, under a lock. One is by address, which is forgotten when the
+ * block there is freed. The other is by name, file and first line, so that a function that is made
+ * again and again has one number. */
 #include "recorder/script_paths.h"
 
 #include <errno.h>
@@ -35,6 +43,8 @@ enum {
     FRAMES_MOST = 1024, /* of one path; frames further out are cut */
     CACHE_PATHS = 4096,
     CACHE_LINES = 4096,
+    CACHE_FRAMES = 4096,
+    CACHE_STEPS = 2048,
     FUNCTIONS = 1 << 16,      /* places in each of the two tables below, which are cleared when they
                                * are */
     FUNCTIONS_FULL = 3 << 14, /* so full */
@@ -62,13 +72,46 @@ struct cached_line {
     uint32_t line;
 };
 
-/* The caches of a thread, in the session's memory. */
+/* What stands for a script's frame in paths. */
+struct cached_frame {
+    uint64_t key; /* of the frame, and the epoch; 0: none */
+    uintptr_t ip;
+};
+
+/* What is next on a native path, from a node on outwards: a call of the interpreter, a frame that
+ * is shown, or the end. Frames of the interpreter that come before it are passed over. */
+struct native_step {
+    uint32_t node; /* 0: none */
+    uint32_t next; /* the node behind it */
+    uintptr_t ip;  /* at the end: the mark there, or 0 */
+    uint16_t passed;
+    bool is_end, is_call;
+    bool is_inner; /* it is the interpreter's or the C library's */
+};
+
+/* The path that was merged last, outermost frame first. */
+struct merged_path {
+    uint64_t retired; /* paths_retired() when its nodes were found */
+    uint32_t count;
+    struct merged_frame {
+        uintptr_t ip;
+        uint64_t hash;
+        uint32_t node;
+    } frames[FRAMES_MOST + 1];
+};
+
+/* The caches of a thread, in the session's memory. A signal handler that leaves by longjmp finds
+ * each of their entries whole or empty. */
 struct script_thread {
     struct cached_path paths[CACHE_PATHS];
     struct cached_call calls[CACHE_PATHS];
     struct cached_line lines[CACHE_LINES];
+    struct cached_frame known[CACHE_FRAMES];
+    struct native_step steps[CACHE_STEPS];
     struct script_frame frames[FRAMES_MOST];
     uintptr_t native[FRAMES_MOST], mixed[FRAMES_MOST + 1];
+    struct native_step way[FRAMES_MOST + 1]; /* the native path that is being merged */
+    struct merged_path last;
     struct python_keys python;
 };
 
@@ -222,9 +265,11 @@ void script_paths_block_ends(uintptr_t block)
 /* A path under construction, innermost frame first. */
 struct mixture {
     struct script_thread *thread;
+    uint64_t epoch;               /* its hash */
     uint32_t frame, frame_count;  /* of thread->frames: the next one, all */
     uint32_t native_count, count; /* of thread->native; of thread->mixed */
     uintptr_t mark;               /* the mark at the end of the native path; 0: the path is whole */
+    struct script_paths_functions *locked; /* NULL: no function was looked for yet */
 };
 
 static void script_paths_add(struct mixture *mixture, uintptr_t ip)
@@ -246,15 +291,51 @@ static uint32_t script_paths_line(struct script_thread *thread, const struct scr
     return cached->line;
 }
 
+/* False: a signal handler has forked. The functions are another process's, and the caches are
+ * empty. */
+static bool script_paths_lock(struct mixture *mixture)
+{
+    struct script_paths_functions *table = script_paths_table;
+
+    if (mixture->locked || !table)
+        return mixture->locked;
+    signal_lock_take(&table->lock);
+    if (script_paths_table == table)
+        mixture->locked = table;
+    else
+        signal_lock_release(&table->lock);
+    return mixture->locked;
+}
+
+/* 0: there is no room. */
+static uintptr_t __attribute__((noinline))
+script_paths_frame_new(struct mixture *mixture, const struct script_frame *frame)
+{
+    const struct function_place *place =
+        script_paths_lock(mixture) ? script_paths_find_locked(frame) : NULL;
+
+    return place ? wire_script_ip(place->number,
+                                  script_paths_line(mixture->thread, frame, place->taken))
+                 : 0;
+}
+
 static void script_paths_add_frame(struct mixture *mixture)
 {
     const struct script_frame *frame = &mixture->thread->frames[mixture->frame++];
-    const struct function_place *place = script_paths_find_locked(frame);
+    uint64_t key = hash_u64(script_paths_runtime->frame_key(frame) + mixture->epoch) | 1;
+    struct cached_frame *known = &mixture->thread->known[key >> 32 & (CACHE_FRAMES - 1)];
+    uintptr_t ip = known->ip;
 
-    if (place)
-        script_paths_add(
-            mixture,
-            wire_script_ip(place->number, script_paths_line(mixture->thread, frame, place->taken)));
+    if (unlikely(known->key != key)) {
+        ip = script_paths_frame_new(mixture, frame);
+        known->key = 0;
+        atomic_signal_fence(memory_order_seq_cst);
+        known->ip = ip;
+        atomic_signal_fence(memory_order_seq_cst);
+        known->key = ip ? key : 0;
+    }
+    if (ip)
+        script_paths_add(mixture, ip);
 }
 
 /* Adds the frames of one call of the interpreter. */
@@ -268,16 +349,30 @@ static void script_paths_add_call(struct mixture *mixture)
     }
 }
 
+static uint32_t script_paths_count_ends(const struct mixture *mixture)
+{
+    uint32_t ends = 0;
+
+    for (uint32_t i = 0; i < mixture->frame_count; i++)
+        ends += mixture->thread->frames[i].ends;
+    return ends;
+}
+
+/* ---- Merging with all native frames: long paths, and calls that do not match the frames ---- */
+
 /* Has the native path as many calls of the interpreter as the frames? */
 static bool script_paths_match(const struct mixture *mixture)
 {
-    uint32_t calls = 0, ends = 0;
+    uint32_t calls = 0;
 
     for (uint32_t i = 0; i < mixture->native_count; i++)
         calls += script_paths_runtime->is_call(mixture->thread->native[i]);
-    for (uint32_t i = 0; i < mixture->frame_count; i++)
-        ends += mixture->thread->frames[i].ends;
-    return calls == ends;
+    return calls == script_paths_count_ends(mixture);
+}
+
+static bool script_paths_is_inner(uintptr_t ip)
+{
+    return script_paths_is_hidden(ip) || code_span_has(&script_paths_libc, ip);
 }
 
 /* Are all native frames from `from` on outwards the interpreter's or the C library's? Then the path
@@ -285,8 +380,7 @@ static bool script_paths_match(const struct mixture *mixture)
 static bool script_paths_is_beginning(const struct mixture *mixture, uint32_t from)
 {
     for (uint32_t i = from; i < mixture->native_count; i++)
-        if (!script_paths_is_hidden(mixture->thread->native[i]) &&
-            !code_span_has(&script_paths_libc, mixture->thread->native[i]))
+        if (!script_paths_is_inner(mixture->thread->native[i]))
             return false;
     return true;
 }
@@ -315,6 +409,98 @@ static void script_paths_mix(struct mixture *mixture)
         script_paths_add(mixture, mixture->mark);
 }
 
+static void script_paths_mix_all(struct mixture *mixture, uint32_t native)
+{
+    struct script_thread *thread = mixture->thread;
+
+    mixture->native_count = (uint32_t)paths_ips(native, thread->native, FRAMES_MOST);
+    if (mixture->native_count && thread->native[mixture->native_count - 1] < WIRE_MARK_LIMIT)
+        mixture->mark = thread->native[--mixture->native_count];
+    script_paths_mix(mixture);
+}
+
+/* ---- Merging by steps ---- */
+
+static struct native_step script_paths_step_from(uint32_t node)
+{
+    struct native_step step = {.node = node, .next = node, .is_end = true, .is_inner = true};
+
+    while (step.next && step.passed < FRAMES_MOST) {
+        step.next = paths_step(step.next, &step.ip);
+        if (step.ip < WIRE_MARK_LIMIT)
+            return step;
+        step.is_call = script_paths_runtime->is_call(step.ip);
+        step.is_end = !step.is_call && script_paths_is_hidden(step.ip);
+        if (!step.is_end) {
+            step.is_inner = script_paths_is_inner(step.ip);
+            return step;
+        }
+        step.passed++;
+    }
+    step.ip = 0;
+    return step;
+}
+
+static const struct native_step *script_paths_step(struct script_thread *thread, uint32_t node)
+{
+    struct native_step *cached = &thread->steps[node % CACHE_STEPS];
+
+    if (unlikely(cached->node != node || !node)) {
+        struct native_step step = script_paths_step_from(node);
+        cached->node = 0;
+        atomic_signal_fence(memory_order_seq_cst);
+        cached->next = step.next;
+        cached->ip = step.ip;
+        cached->passed = step.passed;
+        cached->is_end = step.is_end;
+        cached->is_call = step.is_call;
+        cached->is_inner = step.is_inner;
+        atomic_signal_fence(memory_order_seq_cst);
+        cached->node = node;
+    }
+    return cached;
+}
+
+/* Lists the steps of a native path in thread->way, each `is_inner` if all outside of it is, too.
+ * False: the path is too long, or has other calls than the frames have. */
+static bool script_paths_find_way(const struct mixture *mixture, uint32_t native)
+{
+    struct native_step *way = mixture->thread->way;
+    uint32_t frames = 0, calls = 0, count = 0;
+
+    do {
+        way[count] = *script_paths_step(mixture->thread, native);
+        frames += way[count].passed + 1u;
+        calls += way[count].is_call;
+        native = way[count].next;
+        if (frames > FRAMES_MOST)
+            return false;
+    } while (!way[count++].is_end);
+    for (uint32_t i = count - 1; i--;)
+        way[i].is_inner &= way[i + 1].is_inner;
+    return calls == script_paths_count_ends(mixture);
+}
+
+/* As script_paths_mix(). */
+static void script_paths_mix_steps(struct mixture *mixture)
+{
+    const struct native_step *step = mixture->thread->way;
+
+    for (; !step->is_end; step++) {
+        if (mixture->frame == mixture->frame_count && step->is_inner)
+            break;
+        if (step->is_call)
+            script_paths_add_call(mixture);
+        else
+            script_paths_add(mixture, step->ip);
+    }
+    bool begins = mixture->frame == mixture->frame_count && (!step->is_end || step->passed);
+    while (mixture->frame < mixture->frame_count)
+        script_paths_add_frame(mixture);
+    if (!begins && step->ip)
+        script_paths_add(mixture, step->ip);
+}
+
 /* ---- The node ---- */
 
 /* Keeps the innermost `most` frames. */
@@ -326,32 +512,54 @@ static void script_paths_cut(struct mixture *mixture, uint32_t most)
     mixture->thread->mixed[mixture->count++] = WIRE_MARK_MAX_DEPTH;
 }
 
-static uint32_t script_paths_node(const struct mixture *mixture)
+/* How many frames, from the outermost on, are those of the last path. */
+static uint32_t script_paths_same(const struct mixture *mixture)
 {
-    uint64_t hash = 0;
-    uint32_t node = 0;
+    const struct merged_path *last = &mixture->thread->last;
+    const uintptr_t *outermost = &mixture->thread->mixed[mixture->count];
+    uint32_t most = last->count < mixture->count ? last->count : mixture->count, same = 0;
 
-    for (uint32_t i = mixture->count; i--;) {
-        hash = path_hash(hash, mixture->thread->mixed[i]);
-        node = paths_child(node, hash, mixture->thread->mixed[i]);
-        if (!node)
-            break;
-    }
-    return node;
+    while (same < most && last->frames[same].ip == *--outermost)
+        same++;
+    return same;
 }
 
-static uint32_t __attribute__((noinline))
-script_paths_merge(struct script_thread *thread, uint32_t native)
+static uint32_t script_paths_node(const struct mixture *mixture)
 {
-    struct mixture mixture = {.thread = thread};
+    struct merged_path *last = &mixture->thread->last;
+    uint64_t retired = paths_retired();
+    uint32_t same = last->retired == retired ? script_paths_same(mixture) : 0;
+    struct merged_frame at = same ? last->frames[same - 1] : (struct merged_frame){0};
 
-    signal_lock_take(&script_paths_table->lock);
+    last->count = 0;
+    atomic_signal_fence(memory_order_seq_cst);
+    last->retired = retired;
+    for (uint32_t i = same; i < mixture->count; i++) {
+        at.ip = mixture->thread->mixed[mixture->count - 1 - i];
+        at.hash = path_hash(at.hash, at.ip);
+        at.node = paths_child(at.node, at.hash, at.ip);
+        if (!at.node)
+            return 0;
+        last->frames[i] = at;
+    }
+    atomic_signal_fence(memory_order_seq_cst);
+    last->count = mixture->count;
+    return at.node;
+}
+
+/* The lock is taken only where a function or a line is new, because it costs two system calls. */
+static uint32_t __attribute__((noinline))
+script_paths_merge(struct script_thread *thread, uint32_t native, uint64_t epoch)
+{
+    struct mixture mixture = {.thread = thread, .epoch = hash_u64(epoch)};
+
     mixture.frame_count = script_paths_runtime->stack(thread->frames, FRAMES_MOST);
-    mixture.native_count = (uint32_t)paths_ips(native, thread->native, FRAMES_MOST);
-    if (mixture.native_count && thread->native[mixture.native_count - 1] < WIRE_MARK_LIMIT)
-        mixture.mark = thread->native[--mixture.native_count];
-    script_paths_mix(&mixture);
-    signal_lock_release(&script_paths_table->lock);
+    if (script_paths_find_way(&mixture, native))
+        script_paths_mix_steps(&mixture);
+    else
+        script_paths_mix_all(&mixture, native);
+    if (mixture.locked)
+        signal_lock_release(&mixture.locked->lock);
     script_paths_cut(&mixture, shared_header()->max_depth);
     return script_paths_node(&mixture);
 }
@@ -384,15 +592,13 @@ script_paths_thread_new(struct thread *thread)
 static inline __attribute__((always_inline)) uint32_t script_paths_of(struct script_thread *script,
                                                                       uint32_t native, uint64_t key)
 {
-    key = hash_u64(key +
-                   hash_u64(native ^
-                            atomic_load_explicit(&script_paths_table->epoch, memory_order_relaxed)
-                                << 32)) |
-          1;
+    uint64_t epoch = atomic_load_explicit(&script_paths_table->epoch, memory_order_relaxed);
+
+    key = hash_u64(key + hash_u64(native ^ epoch << 32)) | 1;
     struct cached_path *cached = &script->paths[key >> 32 & (CACHE_PATHS - 1)];
     if (likely(cached->key == key))
         return cached->node;
-    uint32_t node = script_paths_merge(script, native);
+    uint32_t node = script_paths_merge(script, native, epoch);
     cached->key = 0;
     atomic_signal_fence(memory_order_seq_cst);
     cached->node = node;
@@ -700,6 +906,19 @@ static int script_paths_is_interpreter(struct dl_phdr_info *info, size_t size, v
     return span.lo == module.lo && span.hi == module.hi;
 }
 
+/* The interpreter that comes may have other functions at the same addresses. */
+static void script_paths_forget_functions(void)
+{
+    struct script_paths_functions *table = script_paths_table;
+
+    if (!table)
+        return;
+    signal_lock_take(&table->lock);
+    if (script_paths_table == table)
+        script_paths_forget_addresses();
+    signal_lock_release(&table->lock);
+}
+
 /* After the last dlclose: the interpreter is asked again, or if it is gone, another one may be
  * found. */
 static void script_paths_closed(void)
@@ -707,6 +926,7 @@ static void script_paths_closed(void)
     if (script_paths_closing->is_gone) {
         script_paths_runtime->forget();
         script_paths_hidden[0] = (struct code_span){0, 0};
+        script_paths_forget_functions();
     } else if (thread_capture == unwind_capture) {
         __atomic_store_n(&thread_capture, script_paths_closing->before, __ATOMIC_RELEASE);
     }

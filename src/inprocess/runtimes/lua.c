@@ -830,7 +830,13 @@ static uint64_t lua_identity(const struct script_frame *frame)
            2;
 }
 
+static uint64_t lua_key_of_frame(const struct script_frame *frame)
+{
+    return hash_u64(lua_frame_key(frame) + frame->kind);
+}
+
 const struct runtime lua_runtime = {
-    "/lua",       lua_module, lua_forget,     lua_is_call,       false,         false, lua_stack,
-    lua_identity, lua_line,   lua_first_line, lua_function_name, lua_file_name,
+    "/lua",         lua_module,        lua_forget,    lua_is_call,      false,
+    false,          lua_stack,         lua_identity,  lua_key_of_frame, lua_line,
+    lua_first_line, lua_function_name, lua_file_name,
 };

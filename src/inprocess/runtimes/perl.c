@@ -316,9 +316,14 @@ uint64_t perl_stack_key(void)
     return key;
 }
 
+static uint64_t perl_frame_key(const struct script_frame *frame)
+{
+    return perl_statement_key(frame->instruction) ^ hash_u64(frame->code + perl_kind(frame));
+}
+
 static uint64_t perl_identity(const struct script_frame *frame)
 {
-    return (perl_statement_key(frame->instruction) ^ hash_u64(frame->code + perl_kind(frame))) | 2;
+    return perl_frame_key(frame) | 2;
 }
 
 /* ---- Subs ---- */
@@ -498,7 +503,7 @@ static size_t perl_file_name(const struct script_frame *frame, char *to, size_t 
 }
 
 const struct runtime perl_runtime = {
-    "/perl",   perl_module,     perl_forget,        perl_is_call,
-    false,     false,           perl_stack,         perl_identity,
-    perl_line, perl_first_line, perl_function_name, perl_file_name,
+    "/perl",         perl_module,        perl_forget,    perl_is_call,   false,
+    false,           perl_stack,         perl_identity,  perl_frame_key, perl_line,
+    perl_first_line, perl_function_name, perl_file_name,
 };

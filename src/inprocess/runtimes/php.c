@@ -347,6 +347,11 @@ static uint32_t php_line(const struct script_frame *frame)
     return frame->instruction ? script_number(frame->instruction + INSTRUCTION_LINE) : 0;
 }
 
+static uint64_t php_frame_key(const struct script_frame *frame)
+{
+    return hash_u64(hash_u64(php_function_key(frame) + frame->instruction) + php_line(frame));
+}
+
 static uint32_t php_first_line(const struct script_frame *frame)
 {
     return (frame->kind & TYPE_MASK) == TYPE_INTERNAL
@@ -385,6 +390,7 @@ static size_t php_file_name(const struct script_frame *frame, char *to, size_t r
 }
 
 const struct runtime php_runtime = {
-    "/php",       php_module, php_forget,     php_is_call,       true,          false, php_stack,
-    php_identity, php_line,   php_first_line, php_function_name, php_file_name,
+    "/php",         php_module,        php_forget,    php_is_call,   true,
+    false,          php_stack,         php_identity,  php_frame_key, php_line,
+    php_first_line, php_function_name, php_file_name,
 };

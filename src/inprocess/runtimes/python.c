@@ -320,6 +320,12 @@ static uint64_t python_identity(const struct script_frame *frame)
     return frame->code;
 }
 
+/* Code that runs has addresses of its own; freed functions are told. */
+static uint64_t python_frame_key(const struct script_frame *frame)
+{
+    return frame->instruction;
+}
+
 const struct runtime python_runtime = {
     "/python",
     python_module,
@@ -329,6 +335,7 @@ const struct runtime python_runtime = {
     true,
     python_stack,
     python_identity,
+    python_frame_key,
     python_line,
     python_first_line,
     python_function_name,

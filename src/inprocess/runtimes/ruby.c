@@ -468,8 +468,10 @@ static uint32_t ruby_stack(struct script_frame *frames, uint32_t max)
     if (ruby.is_collecting() || !ruby.has_lock())
         script_memory_forget(); /* pages may be protected while what is in them moves */
     bool may_ask = ruby_may_ask();
+    uint64_t time = ruby_time(ruby_context());
     while (count < max && ruby_walk_next(&walk, &frames[count])) {
         uintptr_t place = script_word(walk.frame - ruby.layout->frame_bytes + FRAME_PLACE);
+        frames[count].caller = time;
         count += ruby_is_shown(&frames[count], place, may_ask);
     }
     return count;
@@ -485,6 +487,12 @@ static uint64_t ruby_identity(const struct script_frame *frame)
     return hash_u64(ruby_text_key(script_word(body + BODY_NAME)) +
                     hash_u64(ruby_text_key(ruby_file(body)) + ruby_first_line_of(body))) |
            2;
+}
+
+/* With the time in which the frame was read: an address is one code's in it. */
+static uint64_t ruby_frame_key(const struct script_frame *frame)
+{
+    return hash_u64(hash_u64(frame->code + frame->kind) + frame->instruction) ^ frame->caller;
 }
 
 static size_t ruby_string(uintptr_t string, char *to, size_t room)
@@ -526,7 +534,7 @@ static size_t ruby_file_name(const struct script_frame *frame, char *to, size_t 
 }
 
 const struct runtime ruby_runtime = {
-    "/ruby",   ruby_module,     ruby_forget,        ruby_is_call,
-    true,      false,           ruby_stack,         ruby_identity,
-    ruby_line, ruby_first_line, ruby_function_name, ruby_file_name,
+    "/ruby",         ruby_module,        ruby_forget,    ruby_is_call,   true,
+    false,           ruby_stack,         ruby_identity,  ruby_frame_key, ruby_line,
+    ruby_first_line, ruby_function_name, ruby_file_name,
 };

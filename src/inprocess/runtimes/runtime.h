@@ -51,6 +51,9 @@ struct runtime {
     /* What function and line are remembered by. Python: an address that is forgotten with the block
      * there (script_paths_block_ends()); 0 and 1 are none. */
     uint64_t (*identity)(const struct script_frame *frame);
+    /* What tells a frame that was just read from all that have another function or line, as
+     * stack_key() does: which these are is looked up once for each. */
+    uint64_t (*frame_key)(const struct script_frame *frame);
     uint32_t (*line)(const struct script_frame *frame); /* 0: not known */
     uint32_t (*first_line)(const struct script_frame *frame);
     /* UTF-8, cut where a character ends, without control characters; return the length, 0: it is

@@ -592,6 +592,18 @@ size_t paths_ips(uint32_t node, uintptr_t *ips, size_t max)
     return count;
 }
 
+uint32_t paths_step(uint32_t node, uintptr_t *ip)
+{
+    const struct wire_node *at = node ? paths_node_at(node) : NULL;
+    *ip = at ? (uintptr_t)at->ip : 0;
+    return at ? at->parent : 0;
+}
+
+uint64_t paths_retired(void)
+{
+    return atomic_load_explicit(&paths.salt, memory_order_acquire);
+}
+
 uint32_t paths_parent(uint32_t node)
 {
     return node ? paths_node_at(node)->parent : 0;

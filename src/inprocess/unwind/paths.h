@@ -32,7 +32,12 @@ void paths_code_gone(uintptr_t lo, uintptr_t hi);
  * done since code was last unloaded there. */
 void paths_code_seen(uintptr_t ip);
 
+/* Changes when paths are retired. A number that was found before must not get children. */
+uint64_t paths_retired(void);
+
 size_t paths_ips(uint32_t node, uintptr_t *ips, size_t max);
 uint32_t paths_parent(uint32_t node);
+/* The same with the node's own address. */
+uint32_t paths_step(uint32_t node, uintptr_t *ip);
 
 #endif

@@ -334,6 +334,7 @@ static void no_damage_is_followed_out_of_memory(void **state)
             describe(&frames[i], text, sizeof text);
             lua_runtime.first_line(&frames[i]);
             lua_runtime.identity(&frames[i]);
+            lua_runtime.frame_key(&frames[i]);
         }
         frames_read += count;
     }

@@ -233,6 +233,32 @@ static void the_hash_changes_with_what_makes_the_path(void **state)
     pthread_setspecific(key, memory);
 }
 
+static uint64_t keys_of_frames(void)
+{
+    struct script_frame frames[FRAMES];
+    uint64_t keys = 0;
+
+    for (uint32_t i = perl_runtime.stack(frames, FRAMES); i--;)
+        keys = keys * 3 + perl_runtime.frame_key(&frames[i]);
+    return keys;
+}
+
+/* Its line is remembered by that key. */
+static void each_line_gives_a_frame_another_key(void **state)
+{
+    uint64_t keys[9];
+    (void)state;
+
+    for (uint32_t line = 1; line < 9; line++) {
+        lay_out();
+        put_number(STATEMENTS + 64 * 2 + 36, line);
+        keys[line] = keys_of_frames();
+        assert_int_equal(keys[line], keys_of_frames());
+        for (uint32_t before = 1; before < line; before++)
+            assert_int_not_equal(keys[line], keys[before]);
+    }
+}
+
 static void a_cut_name_ends_with_a_character(void **state)
 {
     struct script_frame frames[FRAMES];
@@ -292,6 +318,7 @@ static void no_damage_is_followed_out_of_memory(void **state)
             describe(&frames[i], text, sizeof text);
             perl_runtime.first_line(&frames[i]);
             perl_runtime.identity(&frames[i]);
+            perl_runtime.frame_key(&frames[i]);
         }
         frames_read += count;
     }
@@ -304,6 +331,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_frames_are_what_runs),
         cmocka_unit_test(the_hash_changes_with_what_makes_the_path),
+        cmocka_unit_test(each_line_gives_a_frame_another_key),
         cmocka_unit_test(a_cut_name_ends_with_a_character),
         cmocka_unit_test(what_made_a_thread_may_go),
         cmocka_unit_test(no_damage_is_followed_out_of_memory),

@@ -275,6 +275,7 @@ static void no_damage_is_followed_out_of_memory(void **state)
             describe(&frames[i], text, sizeof text);
             php_runtime.first_line(&frames[i]);
             php_runtime.identity(&frames[i]);
+            php_runtime.frame_key(&frames[i]);
         }
         frames_read += count;
     }

@@ -387,6 +387,7 @@ static void no_damage_is_followed_out_of_memory(void **state)
             describe(&frames[i], text, sizeof text);
             ruby_runtime.first_line(&frames[i]);
             ruby_runtime.identity(&frames[i]);
+            ruby_runtime.frame_key(&frames[i]);
         }
         frames_read += count;
     }

@@ -135,9 +135,14 @@ static void assert_path_is_itself(uint32_t path)
 {
     uintptr_t ips[16];
     size_t count = paths_ips(paths_find(hashes[path]), ips, 16);
+    uint32_t node = paths_find(hashes[path]);
     for (size_t i = 0; i < count; i++, path = parent_of(path)) {
+        uintptr_t ip;
+        node = paths_step(node, &ip);
         assert_int_equal(ips[i], ip_of(path));
+        assert_int_equal(ips[i], ip);
     }
+    assert_int_equal(node, 0);
     assert_int_equal(path, 0);
 }
 
@@ -232,7 +237,9 @@ static void retired_paths_come_back_with_new_numbers_and_others_keep_theirs(void
     for (uint32_t path = 1; path < PATHS; path++) {
         before[path] = make(path, before);
     }
+    uint64_t retired = paths_retired();
     retire(ip_of(7), ip_of(7));
+    assert_int_not_equal(paths_retired(), retired);
     for (uint32_t path = 1; path < PATHS; path++) {
         bool below = false;
         for (uint32_t up = path; up; up = parent_of(up)) {
