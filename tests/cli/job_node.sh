@@ -43,6 +43,8 @@ sessions() { cat runs/$1/*.entry | sed -n 's/^session //p' | sort -u | wc -l; }
 collectors() { # of the job
     pgrep -f "tidemark record -q --job=runs --job-id=$1 " | while read -r pid; do
         [ "$(cat /proc/$pid/comm)" = tidemark ] && echo $pid; done; }
+# A child of it has its name for a moment, until it takes one of its own.
+one_collector() { collectors $1 >collectors.$1; [ "$(wc -l <collectors.$1)" = 1 ]; }
 peaks() { for entry in runs/$1/*.entry; do echo "rank $(entry rank $entry): $(entry peak_bytes $entry) end $(entry end $entry) $(entry end_status $entry)"; done | sort; }
 
 echo "== four at once, one more later: one collector; each has its own status and figures"
@@ -50,7 +52,8 @@ for i in 0 1 2 3; do start $i a stop.a; done
 began 0 1 2 3
 start 4 a stop.a
 began 4
-collectors a | wc -l
+until_true one_collector a
+wc -l <collectors.a
 touch stop.a
 ended 0 1 2 3 4
 all_ended a 5
@@ -74,7 +77,8 @@ for i in 0 1; do start $i c stop.c; done
 began 0 1
 saved() { for i in 0 1; do tidemark report runs/c/rank-0000$i.*.tmk | grep -q load_mesh || return 1; done; }
 until_true saved
-kill_hard "$(collectors c)"
+until_true one_collector c
+kill_hard "$(cat collectors.c)"
 start 2 c stop.c
 began 2
 touch stop.c
