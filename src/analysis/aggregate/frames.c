@@ -260,7 +260,7 @@ struct frames_runtimes {
 static bool frames_begin_with(const char *text, const char *const *beginnings)
 {
     for (; text && *beginnings; beginnings++)
-        if (!strncmp(text, *beginnings, strlen(*beginnings)))
+        if (*text == **beginnings && !strncmp(text, *beginnings, strlen(*beginnings)))
             return true;
     return false;
 }

@@ -251,31 +251,29 @@ struct wrappers_search {
     struct asking_site *sites;
     size_t site_count;
     struct map sum_map;
+    uint32_t *sum_of_line; /* by line that asks: the sum that was counted last, + 1; 0: none yet */
     struct caller_sum *sums;
     size_t sum_count, sum_room;
     struct map map; /* of pairs */
     struct caller_pair *pairs;
     size_t pair_count, pair_room;
     uint32_t *below; /* by node: sites below it with a shown frame on the way */
+    bool *is_site;   /* by node */
 };
-
-static bool wrapper_pair_equal(const void *array, uint32_t number, const void *key)
-{
-    return ((const struct caller_pair *)array)[number].key == *(const uint64_t *)key;
-}
 
 /* How often the pair was counted, these times included. */
 static uint32_t wrapper_count_pair(struct wrappers_search *search, uint64_t key, uint32_t times)
 {
-    bool fresh;
-    uint32_t number = map_number(&search->map, hash_u64(key), wrapper_pair_equal, search->pairs,
-                                 &key, (uint32_t)search->pair_count, &fresh);
-    if (fresh) {
-        array_need_bare_room(&search->pairs, &search->pair_room, search->pair_count,
-                             sizeof *search->pairs);
-        search->pairs[search->pair_count++] = (struct caller_pair){key, 0};
-    }
-    return search->pairs[number].count += times;
+    uint32_t number;
+    for (struct map_probe probe = map_probe(&search->map, hash_u64(key));
+         map_next(&probe, &number);)
+        if (search->pairs[number].key == key)
+            return search->pairs[number].count += times;
+    array_need_bare_room(&search->pairs, &search->pair_room, search->pair_count,
+                         sizeof *search->pairs);
+    map_add(&search->map, hash_u64(key), (uint32_t)search->pair_count);
+    search->pairs[search->pair_count++] = (struct caller_pair){key, times};
+    return times;
 }
 
 /* Of a line of profile->lines. Code without a name is known by its address alone. 0: none. */
@@ -314,27 +312,34 @@ static void wrapper_find_frames(struct wrappers_search *search)
     }
 }
 
-static bool wrapper_sum_equal(const void *array, uint32_t number, const void *key)
+static bool wrapper_is_sum_of(const struct caller_sum *sum, struct caller_frames frames)
 {
-    const struct caller_frames *a = &((const struct caller_sum *)array)[number].frames, *b = key;
-    return a->asking == b->asking && a->caller == b->caller;
+    return sum->frames.asking == frames.asking && sum->frames.caller == frames.caller;
 }
 
+static uint32_t wrapper_find_sum(struct wrappers_search *search, struct caller_frames frames)
+{
+    uint64_t hash = hash_u64((uint64_t)frames.asking << 32 | frames.caller);
+    uint32_t number;
+    for (struct map_probe probe = map_probe(&search->sum_map, hash); map_next(&probe, &number);)
+        if (wrapper_is_sum_of(&search->sums[number], frames))
+            return number;
+    array_need_bare_room(&search->sums, &search->sum_room, search->sum_count, sizeof *search->sums);
+    map_add(&search->sum_map, hash, (uint32_t)search->sum_count);
+    search->sums[search->sum_count] = (struct caller_sum){.frames = frames};
+    return (uint32_t)search->sum_count++;
+}
+
+/* Sites of one call often follow one another. */
 static void wrapper_add_site(struct wrappers_search *search, const struct asking_site *site)
 {
-    bool fresh;
     struct caller_frames frames = search->frames[site->node];
     if (frames.asking == NO_FRAME || !search->function_of_line[frames.asking])
         return;
-    uint64_t hash = hash_u64((uint64_t)frames.asking << 32 | frames.caller);
-    uint32_t number = map_number(&search->sum_map, hash, wrapper_sum_equal, search->sums, &frames,
-                                 (uint32_t)search->sum_count, &fresh);
-    if (fresh) {
-        array_need_bare_room(&search->sums, &search->sum_room, search->sum_count,
-                             sizeof *search->sums);
-        search->sums[search->sum_count++] = (struct caller_sum){.frames = frames};
-    }
-    struct caller_sum *sum = &search->sums[number];
+    uint32_t *last = &search->sum_of_line[frames.asking];
+    if (!*last || !wrapper_is_sum_of(&search->sums[*last - 1], frames))
+        *last = wrapper_find_sum(search, frames) + 1;
+    struct caller_sum *sum = &search->sums[*last - 1];
     sum->sites++;
     sum->maps |= site->maps;
     sum->blocks += site->blocks;
@@ -395,27 +400,14 @@ static void wrapper_count_above(struct wrappers_search *search, uint32_t node, u
     search->below[profile->nodes[node].parent] += inside;
 }
 
-static void wrapper_mark_sites(uint32_t *own, const struct profile_site *sites, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        own[sites[i].path] = 1;
-}
-
 /* Children come behind their parents. */
-static bool wrapper_count_outer_frames(struct wrappers_search *search)
+static void wrapper_count_outer_frames(struct wrappers_search *search)
 {
-    const struct profile *profile = search->profile;
-    uint32_t *own = calloc(profile->node_count + 1, sizeof *own);
-    if (!own)
-        return false;
-    wrapper_mark_sites(own, profile->sites, profile->site_count);
-    wrapper_mark_sites(own, profile->mapped_sites, profile->mapped_site_count);
-    memset(search->below, 0, profile->node_count * sizeof *search->below);
-    for (size_t i = profile->node_count; i-- > 1;)
-        if (search->below[i] || own[i])
-            wrapper_count_above(search, (uint32_t)i, own[i]);
-    free(own);
-    return true;
+    size_t count = search->profile->node_count;
+    memset(search->below, 0, count * sizeof *search->below);
+    for (size_t i = count; i-- > 1;)
+        if (search->below[i] || search->is_site[i])
+            wrapper_count_above(search, (uint32_t)i, search->is_site[i]);
 }
 
 /* ---- Judgement ------------------------------------------------------------------------------- */
@@ -492,6 +484,7 @@ static void wrapper_round_begin(struct wrappers_search *search)
     map_empty(&search->map);
     map_empty(&search->sum_map);
     search->pair_count = search->sum_count = 0;
+    memset(search->sum_of_line, 0, search->profile->line_count * sizeof *search->sum_of_line);
     for (size_t i = 0; i < search->asker_count; i++) {
         struct asker *asker = &search->askers[i];
         *asker = (struct asker){.name = asker->name,
@@ -511,14 +504,13 @@ static void wrapper_count_sites(struct wrappers_search *search)
         wrapper_count_sum(search, &search->sums[i]);
 }
 
-/* How many were found; -1: no memory. */
+/* How many were found. */
 static int wrapper_round(struct wrappers_search *search, int round)
 {
     int found = 0;
     wrapper_round_begin(search);
     wrapper_count_sites(search);
-    if (!wrapper_count_outer_frames(search))
-        return -1;
+    wrapper_count_outer_frames(search);
     for (size_t i = 1; i < search->asker_count; i++)
         if (!search->askers[i].found && wrapper_is_one(&search->askers[i], round)) {
             search->askers[i].found = true;
@@ -571,10 +563,12 @@ static void wrapper_place_lines(struct wrappers_search *search, uint32_t code)
 static void wrapper_take_sites(struct wrappers_search *search, const struct profile_site *sites,
                                size_t count, bool maps)
 {
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
+        search->is_site[sites[i].path] = true;
         search->sites[search->site_count++] =
             (struct asking_site){sites[i].path, maps, figure_or(sites[i].metrics.alloc_count, 0),
                                  figure_or(sites[i].metrics.temporary_count, 0)};
+    }
 }
 
 static bool wrapper_take_all_sites(struct wrappers_search *search)
@@ -599,9 +593,12 @@ static bool wrapper_search_begin(struct wrappers_search *search)
     search->code_of_line = calloc(profile->line_count + 1, sizeof *search->code_of_line);
     search->function_of_line = calloc(profile->line_count + 1, sizeof *search->function_of_line);
     search->frames = calloc(profile->node_count + 1, sizeof *search->frames);
+    search->sum_of_line = calloc(profile->line_count + 1, sizeof *search->sum_of_line);
     search->below = calloc(profile->node_count + 1, sizeof *search->below);
+    search->is_site = calloc(profile->node_count + 1, sizeof *search->is_site);
     if (!search->askers || !search->code_of_line || !search->function_of_line || !search->frames ||
-        !search->below || !wrapper_take_all_sites(search))
+        !search->sum_of_line || !search->below || !search->is_site ||
+        !wrapper_take_all_sites(search))
         return false;
     for (size_t i = 0; i < profile->code_count; i++)
         wrapper_place_lines(search, (uint32_t)i);
@@ -619,6 +616,8 @@ static void wrapper_search_end(struct wrappers_search *search)
     free(search->sums);
     free(search->pairs);
     free(search->below);
+    free(search->is_site);
+    free(search->sum_of_line);
     map_release(&search->sum_map);
     map_release(&search->map);
 }

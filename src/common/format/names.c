@@ -263,7 +263,7 @@ void name_add_place(struct strbuf *out, const char *file, unsigned line, size_t 
 static bool name_any_prefix(const char *string, const char *const *prefixes)
 {
     for (; *prefixes; prefixes++)
-        if (name_starts_with(string, *prefixes))
+        if (*string == **prefixes && name_starts_with(string, *prefixes))
             return true;
     return false;
 }
@@ -405,7 +405,7 @@ bool name_is_library_function(const char *function, const char *linkage, const c
         "g_try_malloc0_n", "g_try_realloc", "g_try_realloc_n", "g_strndup", "g_memdup", "g_memdup2",
         "g_slice_alloc", "g_slice_alloc0", "g_slice_free1", NULL};
     for (size_t i = 0; function && wrappers[i]; i++)
-        if (!strcmp(function, wrappers[i]))
+        if (*function == *wrappers[i] && !strcmp(function, wrappers[i]))
             return true;
     if (linkage && name_any_prefix(linkage, symbols))
         return true;
