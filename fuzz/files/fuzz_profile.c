@@ -196,6 +196,11 @@ static void read_file(const void *bytes, size_t count)
     int file = memfd_create("profile", MFD_CLOEXEC);
     must(file >= 0 && write(file, bytes, count) == (ssize_t)count);
     snprintf(path, sizeof path, "/proc/self/fd/%d", file);
+    if (profile_read_sums(&profile, path) == 0) {
+        check(profile);
+        profile_take_level(profile, MEMORY_RESIDENT);
+        profile_free(profile);
+    }
     if (profile_read(&profile, path) == 0) {
         check(profile);
         show(profile);

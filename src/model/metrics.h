@@ -185,6 +185,13 @@ struct timeline_bucket {
     struct figure free_count, free_bytes;
 };
 
+static inline void timeline_bucket_know_nothing(struct timeline_bucket *bucket)
+{
+    struct figure *all = (struct figure *)bucket; /* the fields are figures, and nothing else is */
+    for (size_t i = 0; i < sizeof *bucket / sizeof *all; i++)
+        all[i] = FIGURE_UNKNOWN;
+}
+
 static inline void timeline_bucket_forget_calls(struct timeline_bucket *bucket)
 {
     bucket->alloc_count = bucket->alloc_bytes = FIGURE_UNKNOWN;

@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <sqlite3.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/strbuf.h"
@@ -87,11 +88,10 @@ static const struct detail_reader_place places[DETAIL_TABLES] = {
 static uint64_t detail_maybe(struct reader *reader, sqlite3_stmt *row, int at)
 {
     int type = sqlite3_column_type(row, at);
-    if (type != SQLITE_NULL && (type != SQLITE_INTEGER || sqlite3_column_int64(row, at) < 0)) {
+    int64_t number = type == SQLITE_INTEGER ? sqlite3_column_int64(row, at) : -1;
+    if (type != SQLITE_NULL && number < 0)
         profile_reading_note(reader, "a number makes no sense");
-        return UINT64_MAX;
-    }
-    return type == SQLITE_NULL ? UINT64_MAX : (uint64_t)sqlite3_column_int64(row, at);
+    return number < 0 ? UINT64_MAX : (uint64_t)number;
 }
 
 static int64_t detail_signed_number(struct reader *reader, sqlite3_stmt *row, int at)
@@ -207,11 +207,18 @@ static bool detail_is_newer(const struct reader *reader, const struct detail_col
     return profile_reading_find(&reader->own->newer_samples, number) != SIZE_MAX;
 }
 
+/* Columns of these types can make detail_resolve() leave a row out. */
+#define DETAIL_CHECKED                                                                             \
+    (1u << DETAIL_KIND | 1u << DETAIL_NODE | 1u << DETAIL_MODULE | 1u << DETAIL_THREAD |           \
+     1u << DETAIL_SAMPLE)
+
 /* False: the row is left out. */
 static bool detail_resolve(struct reader *reader, const struct detail_table *table, void *row)
 {
     for (size_t i = 0; i < table->count; i++) {
         const struct detail_column *column = &table->columns[i];
+        if (!(DETAIL_CHECKED >> column->type & 1))
+            continue;
         char *field = (char *)row + column->offset;
         if (detail_is_newer(reader, column, field)) {
             if (table == &detail_tables[DETAIL_SAMPLES])
@@ -323,6 +330,8 @@ static void detail_keep(struct reader *reader, union row *row)
 
 /* What is read of a table's rows. */
 struct detail_choice {
+    const char *where;             /* which rows; "": all */
+    schema_has_column *has_column; /* which columns */
     size_t count;
     const struct detail_column *columns[DETAIL_ROW_COLUMNS]; /* in the order of the statement */
     union row none;                                          /* the others are as in this row */
@@ -331,7 +340,8 @@ struct detail_choice {
 static void detail_read_detail_row(struct reader *reader, sqlite3_stmt *row)
 {
     const struct detail_choice *choice = reader->choice;
-    union row read = choice->none;
+    union row read;
+    memcpy(&read, &choice->none, detail_tables[reader->detail].bytes);
     for (size_t i = 0; i < choice->count; i++)
         if (!detail_take(reader, row, (int)i, choice->columns[i], &read)) {
             profile_reading_note(reader, "a number is out of range");
@@ -359,11 +369,11 @@ static void detail_take_nothing(const struct detail_column *column, void *out)
 }
 
 static void detail_choose(struct reader *reader, const struct detail_table *table,
-                          schema_has_column *has_column, struct detail_choice *choice)
+                          struct detail_choice *choice)
 {
     for (size_t i = 0; i < table->count; i++) {
         const struct detail_column *column = &table->columns[i];
-        if (detail_is_needed(column) || has_column(reader, table->name, column->name))
+        if (detail_is_needed(column) || choice->has_column(reader, table->name, column->name))
             choice->columns[choice->count++] = column;
         else
             detail_take_nothing(column, &choice->none);
@@ -411,22 +421,14 @@ static void detail_read_detail_block(struct reader *reader, const struct blocks 
     }
 }
 
-static void detail_read_detail_columns(struct reader *reader, enum detail which,
-                                       schema_has_column *has_column)
+static void detail_read_detail_rows(struct reader *reader, struct detail_choice *choice)
 {
-    const struct detail_table *table = &detail_tables[which];
-    const char *first = table->columns[0].name;
-    reader->detail = which;
-    if (table->blocks && profile_reading_has_column(reader, table->blocks, first))
-        profile_reading_blocks(reader, table->blocks, first, detail_read_detail_block);
-    if (!profile_reading_has_column(reader, table->name, first))
-        return;
-    struct detail_choice choice;
+    const struct detail_table *table = &detail_tables[reader->detail];
     struct strbuf sql = STRBUF_INIT;
-    memset(&choice, 0, sizeof choice);
-    detail_choose(reader, table, has_column, &choice);
-    detail_select(&sql, table, choice.columns, choice.count, has_column, reader);
-    reader->choice = &choice;
+    detail_choose(reader, table, choice);
+    detail_select(&sql, table, choice->columns, choice->count, choice->where, choice->has_column,
+                  reader);
+    reader->choice = choice;
     profile_reading_rows(reader, sql.data, detail_read_detail_row);
     reader->choice = NULL;
     strbuf_release(&sql);
@@ -434,19 +436,14 @@ static void detail_read_detail_columns(struct reader *reader, enum detail which,
 
 static void detail_read_detail(struct reader *reader, enum detail which)
 {
-    detail_read_detail_columns(reader, which, profile_reading_has_column);
-}
-
-/* Of an owner's columns those that profile_read_sums() has; the others are unknown. */
-static bool detail_has_owner_sum(void *context, const char *table, const char *column)
-{
-    static const char *const wanted[] = {
-        "sample", "kind",   "path",           "name",
-        "module", "thread", "resident_bytes", "unwritten_1s_bytes"};
-    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
-        if (!strcmp(column, wanted[i]))
-            return profile_reading_has_column(context, table, column);
-    return false;
+    const struct detail_table *table = &detail_tables[which];
+    const char *first = table->columns[0].name;
+    struct detail_choice choice = {.where = "", .has_column = profile_reading_has_column};
+    reader->detail = which;
+    if (table->blocks && profile_reading_has_column(reader, table->blocks, first))
+        profile_reading_blocks(reader, table->blocks, first, detail_read_detail_block);
+    if (profile_reading_has_column(reader, table->name, first))
+        detail_read_detail_rows(reader, &choice);
 }
 
 /* ---- Order --------------------------------------------------------------------------------- */
@@ -621,11 +618,97 @@ void detail_read(struct reader *reader)
     detail_settle(reader);
 }
 
+/* ---- For sums ------------------------------------------------------------------------------ */
+
+static bool detail_is_in(const char *column, const char *const *list)
+{
+    while (*list && strcmp(column, *list) != 0)
+        list++;
+    return *list;
+}
+
+/* By these the look is chosen that counts. */
+static bool detail_has_owner_figure(void *context, const char *table, const char *column)
+{
+    static const char *const figures[] = {
+        "sample", "kind", "path", "resident_bytes", "unwritten_1s_bytes", NULL};
+    return detail_is_in(column, figures) && profile_reading_has_column(context, table, column);
+}
+
+/* The same, and who the owner is. */
+static bool detail_has_owner_name(void *context, const char *table, const char *column)
+{
+    static const char *const names[] = {"name", "module", "thread", NULL};
+    return detail_has_owner_figure(context, table, column) ||
+           (detail_is_in(column, names) && profile_reading_has_column(context, table, column));
+}
+
+static void detail_read_owners(struct reader *reader, const char *where,
+                               schema_has_column *has_column)
+{
+    struct detail_choice choice = {.where = where, .has_column = has_column};
+    if (!reader->no_memory)
+        detail_read_detail_rows(reader, &choice);
+}
+
+static void detail_read_owners_of(struct reader *reader, uint32_t sample,
+                                  schema_has_column *has_column)
+{
+    char where[48];
+    snprintf(where, sizeof where, "WHERE sample=%u", sample);
+    detail_read_owners(reader, where, has_column);
+}
+
+static bool detail_has_owners_of(const struct profile *profile, uint32_t sample)
+{
+    for (size_t i = 0; i < profile->owner_count; i++)
+        if (profile->owners[i].sample == sample)
+            return true;
+    return false;
+}
+
+/* What the look that counts is chosen by: owners without a call path, and those whose heat is
+ * known. A look that has neither is read whole, because it may have others. */
+static void detail_read_owners_to_choose(struct reader *reader)
+{
+    const struct profile *profile = reader->profile;
+    const char *table = detail_tables[DETAIL_OWNERS].name;
+    detail_read_owners(reader,
+                       profile_reading_has_column(reader, table, "unwritten_1s_bytes")
+                           ? "WHERE path=0 OR path IS NULL OR unwritten_1s_bytes IS NOT NULL"
+                           : "WHERE path=0 OR path IS NULL",
+                       detail_has_owner_figure);
+    for (size_t i = 0; i < profile->sample_count; i++)
+        if (!detail_has_owners_of(profile, profile->samples[i].id))
+            detail_read_owners_of(reader, profile->samples[i].id, detail_has_owner_figure);
+    detail_sort_owners(reader);
+}
+
+/* The owners of the look that counts are read once more, with all that has a path and with names.
+ */
+static void detail_read_owners_for_sums(struct reader *reader)
+{
+    struct profile *profile = reader->profile;
+    size_t first, count;
+    reader->detail = DETAIL_OWNERS;
+    if (!profile_reading_has_column(reader, detail_tables[DETAIL_OWNERS].name, "sample"))
+        return;
+    detail_read_owners_to_choose(reader);
+    const struct profile_sample *sample =
+        reader->no_memory ? NULL : profile_owners_sample(profile, &first, &count);
+    if (!sample)
+        return;
+    profile->owner_count -= count;
+    memmove(profile->owners + first, profile->owners + first + count,
+            (profile->owner_count - first) * sizeof *profile->owners);
+    detail_read_owners_of(reader, sample->id, detail_has_owner_name);
+}
+
 void detail_read_for_sums(struct reader *reader)
 {
     detail_read_detail(reader, DETAIL_SAMPLES);
     if (!reader->no_memory)
-        detail_read_detail_columns(reader, DETAIL_OWNERS, detail_has_owner_sum);
+        detail_read_owners_for_sums(reader);
     if (!reader->no_memory)
         detail_read_detail(reader, DETAIL_MACHINE_MOMENTS);
     detail_settle(reader);

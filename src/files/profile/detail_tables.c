@@ -791,13 +791,13 @@ void detail_create_views(struct strbuf *sql)
 /* ---- Statements ---------------------------------------------------------------------------- */
 
 void detail_select(struct strbuf *sql, const struct detail_table *table,
-                   const struct detail_column *const *columns, size_t count,
+                   const struct detail_column *const *columns, size_t count, const char *where,
                    schema_has_column *is_there, void *context)
 {
     for (size_t i = 0; i < count; i++)
         strbuf_addf(sql, "%s%s", i ? "," : "SELECT ",
                     is_there(context, table->name, columns[i]->name) ? columns[i]->name : "NULL");
-    strbuf_addf(sql, " FROM %s ORDER BY %s", table->name, table->order);
+    strbuf_addf(sql, " FROM %s %s ORDER BY %s", table->name, where, table->order);
 }
 
 /* ---- Values -------------------------------------------------------------------------------- */

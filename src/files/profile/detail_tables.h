@@ -20,11 +20,11 @@ void detail_create_views(struct strbuf *sql);
 /* ",'name','name'…" of all tables, for the check that they are tables. */
 void detail_names(struct strbuf *sql);
 
-/* "SELECT column,… FROM table ORDER BY …" for the `count` columns; NULL for those that `is_there`
- * denies. */
+/* "SELECT column,… FROM table where ORDER BY …" for the `count` columns; NULL for those that
+ * `is_there` denies. */
 enum { DETAIL_ROW_COLUMNS = 64 };
 void detail_select(struct strbuf *sql, const struct detail_table *table,
-                   const struct detail_column *const *columns, size_t count,
+                   const struct detail_column *const *columns, size_t count, const char *where,
                    bool (*is_there)(void *context, const char *table, const char *column),
                    void *context);
 /* The values of a row, in the order of the columns. */

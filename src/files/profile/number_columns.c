@@ -188,23 +188,19 @@ static bool number_columns_get_same(struct bytes *from, uint64_t *column, size_t
     return true;
 }
 
-static bool number_columns_get_beside(struct bytes *from, const struct columns *columns,
-                                      uint64_t *column)
+static bool number_columns_get_beside(struct bytes *from, const uint64_t *beside, uint64_t *column,
+                                      size_t rows)
 {
-    uint64_t number;
-    if (!number_columns_get_varint(from, &number) || number >= columns->count ||
-        !number_columns_get_all(from, column, columns->rows))
+    if (!number_columns_get_all(from, column, rows))
         return false;
-    const uint64_t *beside = columns_at(columns, (size_t)number);
-    for (size_t i = 0; i < columns->rows; i++)
+    for (size_t i = 0; i < rows; i++)
         column[i] = varint_unzigzag(column[i]) + beside[i];
     return true;
 }
 
 static bool number_columns_get_numbers(struct bytes *from, enum columns_encoding encoding,
-                                       const struct columns *columns, uint64_t *column)
+                                       const uint64_t *beside, uint64_t *column, size_t rows)
 {
-    size_t rows = columns->rows;
     uint64_t before = 0;
     switch (encoding) {
     case COLUMNS_ZERO:
@@ -227,52 +223,94 @@ static bool number_columns_get_numbers(struct bytes *from, enum columns_encoding
             column[i] = before += varint_unzigzag(column[i]);
         return true;
     case COLUMNS_BESIDE:
-        return number_columns_get_beside(from, columns, column);
+        return number_columns_get_beside(from, beside, column, rows);
     }
     return false;
 }
 
 /* Room for one column more, grown by what really comes. */
-static uint64_t *number_columns_make_room(struct columns *columns)
+static bool number_columns_make_room(struct columns *columns)
 {
-    size_t needed = (columns->count + 1) * columns->rows;
-    if (!array_make_bare_room(&columns->numbers, &columns->capacity, needed,
-                              sizeof *columns->numbers))
-        return NULL;
-    return columns->numbers + columns->count * columns->rows;
+    size_t needed = (columns->decoded + 1) * columns->rows;
+    return array_make_bare_room(&columns->numbers, &columns->capacity, needed,
+                                sizeof *columns->numbers);
 }
 
-static int number_columns_decode_column(struct columns *columns, struct bytes *body)
+/* Where the columns of a body lie in it. */
+struct number_columns_bodies {
+    enum columns_encoding encodings[COLUMNS_MAX];
+    struct bytes numbers[COLUMNS_MAX];
+};
+
+static int number_columns_decode_one(struct columns *columns, struct number_columns_bodies *bodies,
+                                     size_t number);
+
+/* The column beside which column `number` was written comes before it. */
+static int number_columns_decode_beside(struct columns *columns,
+                                        struct number_columns_bodies *bodies, size_t number,
+                                        uint64_t *beside)
 {
-    enum columns_encoding encoding = *body->at++;
-    uint64_t bytes;
-    if (!number_columns_get_varint(body, &bytes) || bytes > (uint64_t)(body->end - body->at) ||
-        columns->count == COLUMNS_MAX)
+    if (bodies->encodings[number] != COLUMNS_BESIDE)
+        return 0;
+    if (!number_columns_get_varint(&bodies->numbers[number], beside) || *beside >= number)
         return -EBADMSG;
-    struct bytes numbers = {body->at, body->at + bytes};
-    body->at += bytes;
-    uint64_t *column = number_columns_make_room(columns);
-    if (!column)
-        return -ENOMEM;
-    if (!number_columns_get_numbers(&numbers, encoding, columns, column) ||
-        numbers.at != numbers.end)
+    return number_columns_decode_one(columns, bodies, (size_t)*beside);
+}
+
+static int number_columns_decode_one(struct columns *columns, struct number_columns_bodies *bodies,
+                                     size_t number)
+{
+    struct bytes *numbers = &bodies->numbers[number];
+    uint64_t beside = 0;
+    if (columns->place[number])
+        return 0;
+    int error = number_columns_decode_beside(columns, bodies, number, &beside);
+    if (!error && !number_columns_make_room(columns))
+        error = -ENOMEM;
+    if (error)
+        return error;
+    uint64_t *column = columns->numbers + columns->decoded * columns->rows;
+    if (!number_columns_get_numbers(numbers, bodies->encodings[number],
+                                    columns_at(columns, (size_t)beside), column, columns->rows) ||
+        numbers->at != numbers->end)
         return -EBADMSG;
-    columns->count++;
+    columns->place[number] = (uint16_t)++columns->decoded;
     return 0;
 }
 
-int columns_decode(struct columns *columns, const void *body, size_t bytes, size_t rows)
+static bool number_columns_find(struct columns *columns, struct number_columns_bodies *bodies,
+                                struct bytes body)
 {
-    columns->count = 0;
+    while (body.at < body.end) {
+        enum columns_encoding encoding = *body.at++;
+        uint64_t bytes;
+        if (!number_columns_get_varint(&body, &bytes) || bytes > (uint64_t)(body.end - body.at) ||
+            columns->count == COLUMNS_MAX)
+            return false;
+        bodies->encodings[columns->count] = encoding;
+        bodies->numbers[columns->count++] = (struct bytes){body.at, body.at + bytes};
+        body.at += bytes;
+    }
+    memset(columns->place, 0, columns->count * sizeof *columns->place);
+    return true;
+}
+
+int columns_decode(struct columns *columns, const void *body, size_t bytes, size_t rows,
+                   const bool *wanted)
+{
+    struct number_columns_bodies bodies;
+    columns->count = columns->decoded = 0;
     columns->rows = rows;
     if (!rows || rows > COLUMNS_MAX_ROWS)
         return -EBADMSG;
     if (!bytes)
         return 0; /* and `body` may be NULL */
-    struct bytes from = {body, (const unsigned char *)body + bytes};
-    int error = 0;
-    while (from.at < from.end && !error)
-        error = number_columns_decode_column(columns, &from);
+    const unsigned char *from = body;
+    int error =
+        number_columns_find(columns, &bodies, (struct bytes){from, from + bytes}) ? 0 : -EBADMSG;
+    for (size_t i = 0; i < columns->count && !error; i++)
+        if (!wanted || wanted[i])
+            error = number_columns_decode_one(columns, &bodies, i);
     if (error)
         columns->count = 0;
     return error;

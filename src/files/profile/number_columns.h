@@ -13,6 +13,7 @@
 #ifndef TIDEMARK_PROFILE_NUMBER_COLUMNS_H
 #define TIDEMARK_PROFILE_NUMBER_COLUMNS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include "base/strbuf.h"
@@ -37,18 +38,25 @@ void columns_encode(struct strbuf *out, const uint64_t *const *columns, size_t c
 /* A decoded body. Begin with all zero; may be decoded into again and again. */
 struct columns {
     size_t count, rows;
-    uint64_t *numbers; /* [column * rows + row] */
-    size_t capacity;
+    uint64_t *numbers; /* of the decoded columns, one after the other */
+    size_t capacity, decoded;
+    uint16_t place[COLUMNS_MAX]; /* by column: its place among the decoded ones, + 1; 0: it is not
+                                    decoded */
 };
 
-/* -EBADMSG: the bytes make no sense as `rows` rows, there is nothing to look at then; -ENOMEM. */
-int columns_decode(struct columns *columns, const void *body, size_t bytes, size_t rows);
+/* Decodes the columns for which `wanted` (by column; NULL: all) is true, and those beside which
+ * they were written. -EBADMSG: the bytes make no sense as `rows` rows, there is nothing to look at
+ * then; -ENOMEM. Damage in the numbers of other columns is not noticed. */
+int columns_decode(struct columns *columns, const void *body, size_t bytes, size_t rows,
+                   const bool *wanted);
 void columns_release(struct columns *columns);
 
-/* The numbers of a column; NULL: the body has no such column. */
+/* The numbers of a column; NULL: the body has no such column, or it is not decoded. */
 static inline const uint64_t *columns_at(const struct columns *columns, size_t number)
 {
-    return number < columns->count ? columns->numbers + number * columns->rows : NULL;
+    return number < columns->count && columns->place[number]
+               ? columns->numbers + (columns->place[number] - 1u) * columns->rows
+               : NULL;
 }
 
 #endif

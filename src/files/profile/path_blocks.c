@@ -109,6 +109,7 @@ static void path_blocks_begin(struct blocks *blocks, sqlite3 *database, const ch
 {
     struct strbuf sql = STRBUF_INIT;
     *blocks = (struct blocks){.is_keyed = key != NULL};
+    memset(blocks->wanted, true, sizeof blocks->wanted);
     path_blocks_read_names(blocks, database, table);
     strbuf_addf(&sql, "SELECT %s,count,body,%s FROM %s ORDER BY %s", number, key ? key : "0", table,
                 number);
@@ -139,15 +140,30 @@ void path_blocks_end(struct blocks *blocks)
 const uint64_t *path_blocks_column(const struct blocks *blocks, const char *name)
 {
     for (size_t i = 0; i < blocks->columns.count; i++)
-        if (blocks->names[i] && !strcmp(blocks->names[i], name))
+        if (blocks->wanted[i] && blocks->names[i] && !strcmp(blocks->names[i], name))
             return columns_at(&blocks->columns, i);
     return NULL;
 }
 
+void path_blocks_want(struct blocks *blocks, const char *const *names)
+{
+    for (size_t i = 0; i < COLUMNS_MAX; i++) {
+        blocks->wanted[i] = false;
+        for (const char *const *name = names; *name && blocks->names[i]; name++)
+            blocks->wanted[i] |= !strcmp(blocks->names[i], *name);
+    }
+}
+
 static void path_blocks_find_metrics(struct blocks *blocks)
 {
-    for (size_t i = 0; i < schema_call_field_count; i++)
-        blocks->metrics[i] = path_blocks_column(blocks, schema_call_fields[i].column);
+    blocks->metric_count = 0;
+    for (size_t i = 0; i < schema_call_field_count; i++) {
+        const struct field *field = &schema_call_fields[i];
+        const uint64_t *numbers = path_blocks_column(blocks, field->column);
+        if (numbers)
+            blocks->metrics[blocks->metric_count++] =
+                (struct blocks_metric){field->offset, numbers};
+    }
 }
 
 static enum blocks_result path_blocks_decode(struct blocks *blocks)
@@ -160,7 +176,8 @@ static enum blocks_result path_blocks_decode(struct blocks *blocks)
         return BLOCKS_BAD;
     const void *body = sqlite3_column_blob(blocks->row, 2);
     size_t bytes = (size_t)sqlite3_column_bytes(blocks->row, 2);
-    int error = columns_decode(&blocks->columns, body, body ? bytes : 0, (size_t)count);
+    int error =
+        columns_decode(&blocks->columns, body, body ? bytes : 0, (size_t)count, blocks->wanted);
     blocks->first = (uint64_t)first;
     blocks->key = sqlite3_column_int64(blocks->row, 3);
     if (!blocks->is_keyed)
@@ -186,9 +203,7 @@ enum blocks_result path_blocks_next(struct blocks *blocks)
 void path_blocks_metrics(const struct blocks *blocks, size_t row, struct call_metrics *out)
 {
     call_metrics_know_nothing(out);
-    for (size_t i = 0; i < schema_call_field_count; i++) {
-        uint64_t absent = schema_call_fields[i].kind == FIELD_PLAIN ? 0 : UINT64_MAX;
-        uint64_t value = blocks->metrics[i] ? blocks->metrics[i][row] : absent;
-        memcpy((char *)out + schema_call_fields[i].offset, &value, sizeof value);
-    }
+    for (size_t i = 0; i < blocks->metric_count; i++)
+        memcpy((char *)out + blocks->metrics[i].offset, &blocks->metrics[i].numbers[row],
+               sizeof(uint64_t));
 }

@@ -26,7 +26,12 @@ struct blocks {
     uint64_t first; /* number of the block's first row; that of its last is at most UINT32_MAX */
     struct columns columns;
     char *names[COLUMNS_MAX]; /* of the columns, NULL: not told */
-    const uint64_t *metrics[sizeof(struct call_metrics) / sizeof(uint64_t)]; /* by field */
+    bool wanted[COLUMNS_MAX]; /* of the columns: is it decoded? */
+    struct blocks_metric {
+        size_t offset; /* in struct call_metrics */
+        const uint64_t *numbers;
+    } metrics[METRICS]; /* those that the block has decoded columns for */
+    size_t metric_count;
     struct sqlite3_stmt *row;
     bool is_keyed;
 };
@@ -45,14 +50,17 @@ void blocks_begin(struct blocks *blocks, struct sqlite3 *database, const char *t
  * their rowids and have no metrics. */
 void path_blocks_begin_keyed(struct blocks *blocks, struct sqlite3 *database, const char *table,
                              const char *key);
+/* Only the columns of these names (the last is NULL) are decoded. Before the first block. */
+void path_blocks_want(struct blocks *blocks, const char *const *names);
 enum blocks_result path_blocks_next(struct blocks *blocks);
 void path_blocks_end(struct blocks *blocks);
 
-/* The numbers of the column of that name in the block at hand, or NULL. */
+/* The numbers of the column of that name in the block at hand; NULL: it has none, or it is not
+ * wanted. */
 const uint64_t *path_blocks_column(const struct blocks *blocks, const char *name);
 
-/* The metrics in a row of the block at hand. A metric that it has no column for is 0, or "none" if
- * there is such a value of it. */
+/* The metrics in a row of the block at hand. A metric that it has no decoded column for is unknown.
+ */
 void path_blocks_metrics(const struct blocks *blocks, size_t row, struct call_metrics *out);
 
 #endif

@@ -822,10 +822,12 @@ int profile_read(struct profile **out, const char *path);
 int profile_read_meta(struct profile **out, const char *path);
 /* The same with the program's totals and the timeline. */
 int profile_read_totals(struct profile **out, const char *path);
-/* What many profiles are added up by: names, call paths and their metrics, timeline, threads,
- * samples, owners with their resident bytes, and the machine's memory. Other tables, other figures
- * of owners, and the metrics of regions are left out: nothing is known of what they say. It is
- * enough for the levels of the heap and of resident memory (profile_take_level()). */
+/* What many profiles are added up by: names, call paths, threads, samples, and the machine's
+ * memory; of call paths what was allocated, at how many calls, how much of it was temporary, alive
+ * at the end and at the peak; of the timeline what was requested and what was resident; of owners
+ * their resident bytes, and those of the look that counts (profile_owners_sample()) alone, where
+ * others have no call path. Nothing is known of what other tables and columns say. It is enough for
+ * the levels of the heap and of resident memory (profile_take_level()). */
 int profile_read_sums(struct profile **out, const char *path);
 void profile_free(struct profile *profile);
 /* Makes it one of a region: its sites are the region's, its totals their sums, its peak the

@@ -189,6 +189,8 @@ size_t profile_reading_find(const struct ids *ids, int64_t id)
 /* The index of `id`; 0 (unknown, root) if it is 0 or dangling. */
 static uint32_t profile_reader_refer(struct reader *reader, uint64_t id, const struct ids *ids)
 {
+    if (id < ids->count && !ids->at) /* the usual case, of all nodes and sites */
+        return (uint32_t)id;
     size_t index = id > INT64_MAX ? SIZE_MAX : id ? profile_reading_find(ids, (int64_t)id) : 0;
     if (index < UINT32_MAX)
         return (uint32_t)index;
@@ -437,19 +439,30 @@ static void profile_reader_read_path(struct reader *reader, sqlite3_stmt *row)
                             profile_reading_number(reader, row, 2));
 }
 
+/* A site is written whole: its metrics by who asks for the site. */
+static struct profile_site *profile_reader_add_site_to(struct reader *reader, uint64_t path,
+                                                       struct profile_site **sites, size_t *count,
+                                                       size_t *capacity)
+{
+    if (*count == *capacity && !profile_reading_grow(reader, sites, capacity, sizeof **sites))
+        return NULL;
+    struct profile_site *site = *sites + (*count)++;
+    memset(site, 0, offsetof(struct profile_site, metrics)); /* what lies behind `path`, too */
+    site->path = profile_reader_refer(reader, path, &reader->own->nodes);
+    return site;
+}
+
 static struct profile_site *profile_reader_add_site(struct reader *reader, uint64_t path)
 {
     struct profile *profile = reader->profile;
-    struct profile_site *site =
-        APPEND(reader, profile->sites, profile->site_count, reader->own->capacity[SITES]);
-    if (site)
-        site->path = profile_reader_refer(reader, path, &reader->own->nodes);
-    return site;
+    return profile_reader_add_site_to(reader, path, &profile->sites, &profile->site_count,
+                                      &reader->own->capacity[SITES]);
 }
 
 void profile_reading_metrics(struct reader *reader, sqlite3_stmt *row, int column,
                              struct call_metrics *metrics)
 {
+    call_metrics_know_nothing(metrics);
     profile_reader_read_fields(reader, row, column, metrics, schema_call_fields,
                                schema_call_field_count);
 }
@@ -459,8 +472,7 @@ static void profile_reader_read_site(struct reader *reader, sqlite3_stmt *row)
     struct profile_site *site =
         profile_reader_add_site(reader, profile_reading_number(reader, row, 0));
     if (site)
-        profile_reader_read_fields(reader, row, 1, &site->metrics, schema_call_fields,
-                                   schema_call_field_count);
+        profile_reading_metrics(reader, row, 1, &site->metrics);
 }
 
 static void profile_reader_read_program(struct reader *reader, sqlite3_stmt *row)
@@ -480,11 +492,9 @@ static void profile_reader_read_mapped_program(struct reader *reader, sqlite3_st
 static struct profile_site *profile_reader_add_mapped_site(struct reader *reader, uint64_t path)
 {
     struct profile *profile = reader->profile;
-    struct profile_site *site = APPEND(reader, profile->mapped_sites, profile->mapped_site_count,
-                                       reader->own->capacity[MAPPED_SITES]);
-    if (site)
-        site->path = profile_reader_refer(reader, path, &reader->own->nodes);
-    return site;
+    return profile_reader_add_site_to(reader, path, &profile->mapped_sites,
+                                      &profile->mapped_site_count,
+                                      &reader->own->capacity[MAPPED_SITES]);
 }
 
 static void profile_reader_read_mapped_site(struct reader *reader, sqlite3_stmt *row)
@@ -517,6 +527,12 @@ static void profile_reader_read_thread(struct reader *reader, sqlite3_stmt *row)
                                schema_thread_field_count);
 }
 
+static const struct field *profile_reader_bucket_fields(const struct reader *reader, size_t *count)
+{
+    *count = reader->only_sums ? schema_bucket_sum_field_count : schema_bucket_field_count;
+    return reader->only_sums ? schema_bucket_sum_fields : schema_bucket_fields;
+}
+
 /* Both are known, or none. */
 static void profile_reader_complete_level(struct timeline_level *level)
 {
@@ -531,8 +547,11 @@ static void profile_reader_read_bucket(struct reader *reader, sqlite3_stmt *row)
         APPEND(reader, profile->buckets, profile->bucket_count, reader->own->capacity[BUCKETS]);
     if (!bucket)
         return;
-    profile_reader_read_fields(reader, row, 1, bucket, schema_bucket_fields,
-                               schema_bucket_field_count);
+    size_t count;
+    const struct field *fields = profile_reader_bucket_fields(reader, &count);
+    if (reader->only_sums)
+        timeline_bucket_know_nothing(bucket);
+    profile_reader_read_fields(reader, row, 1, bucket, fields, count);
     struct timeline_level *levels[] = {&bucket->requested, &bucket->blocks, &bucket->physical,
                                        &bucket->virt, &bucket->tool};
     for (size_t i = 0; i < sizeof levels / sizeof *levels; i++)
@@ -540,6 +559,19 @@ static void profile_reader_read_bucket(struct reader *reader, sqlite3_stmt *row)
 }
 
 /* ---- Blocks -------------------------------------------------------------------------------- */
+
+/* What profile_read_sums() has of call paths. */
+static const char *const profile_reader_sums[] = {SCHEMA_PATH_DISTANCE,
+                                                  SCHEMA_PATH_LOCATION,
+                                                  SCHEMA_SITE_PATH,
+                                                  "alloc_count",
+                                                  "alloc_bytes",
+                                                  "realloc_count",
+                                                  "realloc_bytes",
+                                                  "temporary_count",
+                                                  "live_bytes",
+                                                  "at_peak_bytes",
+                                                  NULL};
 
 void profile_reading_blocks(struct reader *reader, const char *table, const char *key,
                             read_block *read)
@@ -550,6 +582,8 @@ void profile_reading_blocks(struct reader *reader, const char *table, const char
         path_blocks_begin_keyed(&blocks, reader->source.database, table, key);
     else
         blocks_begin(&blocks, reader->source.database, table);
+    if (reader->only_sums)
+        path_blocks_want(&blocks, profile_reader_sums);
     while ((result == BLOCKS_ONE || result == BLOCKS_BAD) && !reader->no_memory) {
         result = reader->rows_left ? path_blocks_next(&blocks) : BLOCKS_NO_MORE;
         reader->rows_left -= reader->rows_left > 0;
@@ -567,6 +601,33 @@ void profile_reading_blocks(struct reader *reader, const char *table, const char
     path_blocks_end(&blocks);
 }
 
+/* Adds nodes as long as their numbers go on from the last one's, and they refer to what is there:
+ * nearly always all of them. Returns how many. */
+static size_t profile_reader_add_plain_nodes(struct reader *reader, uint64_t first,
+                                             const uint64_t *distance, const uint64_t *location,
+                                             size_t rows)
+{
+    struct profile *profile = reader->profile;
+    struct profile_private *own = reader->own;
+    size_t added = 0, codes = own->codes.count;
+    if (own->nodes.at || own->codes.at || own->nodes.count != first || !first)
+        return 0;
+    while (own->nodes.capacity < first + rows)
+        if (!profile_reading_grow(reader, &profile->nodes, &own->nodes.capacity,
+                                  sizeof *profile->nodes))
+            return 0;
+    struct profile_node *nodes = profile->nodes + first;
+    for (; added < rows; added++) {
+        uint64_t id = first + added;
+        if (distance[added] - 1 >= id || location[added] >= codes) /* 1 to id: a node before it */
+            break;
+        nodes[added] =
+            (struct profile_node){(uint32_t)(id - distance[added]), (uint32_t)location[added]};
+    }
+    own->nodes.count = profile->node_count = first + added;
+    return added;
+}
+
 static void profile_reader_read_path_block(struct reader *reader, const struct blocks *blocks)
 {
     const uint64_t *distance = path_blocks_column(blocks, SCHEMA_PATH_DISTANCE);
@@ -575,7 +636,9 @@ static void profile_reader_read_path_block(struct reader *reader, const struct b
         profile_reading_note(reader, "a block lacks a column");
         return;
     }
-    for (size_t i = 0; i < blocks->columns.rows && !reader->no_memory; i++) {
+    size_t i = profile_reader_add_plain_nodes(reader, blocks->first, distance, location,
+                                              blocks->columns.rows);
+    for (; i < blocks->columns.rows && !reader->no_memory; i++) {
         uint64_t id = blocks->first + i;
         profile_reader_add_node(reader, (int64_t)id, id - distance[i], location[i]);
     }
@@ -594,6 +657,19 @@ static void profile_reader_read_sites_of(struct reader *reader, const struct blo
         if (site)
             path_blocks_metrics(blocks, i, &site->metrics);
     }
+}
+
+enum { SITES_AT_ONCE = 1 << 16 };
+
+/* Most call paths have one site, and a site is large: room for all of them is taken at once. Where
+ * there are more, it grows by what really comes. */
+static void profile_reader_reserve_sites(struct reader *reader)
+{
+    struct profile *profile = reader->profile;
+    size_t count = profile->node_count < SITES_AT_ONCE ? profile->node_count : SITES_AT_ONCE;
+    profile->sites = malloc(count * sizeof *profile->sites);
+    reader->no_memory |= !profile->sites;
+    reader->own->capacity[SITES] = profile->sites ? count : 0;
 }
 
 static void profile_reader_read_site_block(struct reader *reader, const struct blocks *blocks)
@@ -670,6 +746,7 @@ static void profile_reader_read_paths(struct reader *reader)
 {
     if (path_blocks_are_there(reader->source.database)) {
         profile_reading_blocks(reader, "path_block", NULL, profile_reader_read_path_block);
+        profile_reader_reserve_sites(reader);
         profile_reading_blocks(reader, "site_block", NULL, profile_reader_read_site_block);
         profile_reader_sort_sites(reader, reader->profile->sites, reader->profile->site_count);
         return;
@@ -770,8 +847,9 @@ static void profile_reader_read_whole(struct reader *reader)
 
 static void profile_reader_read_timeline(struct reader *reader)
 {
-    profile_reader_read_fielded(reader, "timeline", "ORDER BY bucket", "bucket",
-                                schema_bucket_fields, schema_bucket_field_count,
+    size_t count;
+    const struct field *fields = profile_reader_bucket_fields(reader, &count);
+    profile_reader_read_fielded(reader, "timeline", "ORDER BY bucket", "bucket", fields, count,
                                 profile_reader_read_bucket);
 }
 
@@ -812,6 +890,7 @@ static void profile_reader_read_tables(struct reader *reader)
 
 static void profile_reader_read_sums(struct reader *reader)
 {
+    reader->only_sums = true;
     profile_reader_read_trunk(reader);
     if (!reader->no_memory)
         detail_read_for_sums(reader);

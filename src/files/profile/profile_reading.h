@@ -52,6 +52,7 @@ struct reader {
     uint32_t *listed_as; /* by function: the one that it is listed as; NULL: each as itself */
     enum detail detail;  /* whose rows or blocks are being read */
     const struct detail_choice *choice; /* of rows: which columns */
+    bool only_sums;                     /* profile_read_sums() */
     bool no_memory;
 };
 

@@ -109,6 +109,11 @@ const struct field schema_bucket_fields[] = {
     BUCKET("all_max", all.max, FIELD_ADDED),
 };
 const size_t schema_bucket_field_count = COUNT(schema_bucket_fields);
+const struct field schema_bucket_sum_fields[] = {
+    LEVEL("requested", requested),
+    LEVEL("physical", physical),
+};
+const size_t schema_bucket_sum_field_count = COUNT(schema_bucket_sum_fields);
 _Static_assert(COUNT(schema_bucket_fields) * sizeof(uint64_t) == sizeof(struct timeline_bucket),
                "every level has its columns");
 

@@ -91,8 +91,38 @@ static void any_numbers_come_back(void **state)
             fill(i, rows);
         strbuf_add_string(&body, "before");
         columns_encode(&body, columns, count, rows);
-        assert_int_equal(columns_decode(&got, body.data + 6, body.length - 6, rows), 0);
+        assert_int_equal(columns_decode(&got, body.data + 6, body.length - 6, rows, NULL), 0);
         check_equal(&got, count, rows);
+        strbuf_release(&body);
+    }
+    columns_release(&got);
+}
+
+/* What a column is written beside is decoded with it, and may be there as well. */
+static void only_wanted_columns_are_decoded(void **state)
+{
+    (void)state;
+    struct columns got = {0};
+    for (int round = 0; round < 300; round++) {
+        size_t count = 1 + below(MOST_COLUMNS), rows = 1 + below(200);
+        struct strbuf body = STRBUF_INIT;
+        bool wanted[COLUMNS_MAX] = {false};
+        for (size_t i = 0; i < count; i++) {
+            fill(i, rows);
+            wanted[i] = !below(3);
+        }
+        columns_encode(&body, columns, count, rows);
+        assert_int_equal(columns_decode(&got, body.data, body.length, rows, wanted), 0);
+        assert_int_equal(got.count, count);
+        for (size_t i = 0; i < count; i++) {
+            const uint64_t *column = columns_at(&got, i);
+            assert_true(column || !wanted[i]);
+            if (column)
+                assert_memory_equal(column, numbers[i], rows * sizeof(uint64_t));
+        }
+        memset(wanted, false, sizeof wanted);
+        assert_int_equal(columns_decode(&got, body.data, body.length, rows, wanted), 0);
+        assert_int_equal(got.decoded, 0);
         strbuf_release(&body);
     }
     columns_release(&got);
@@ -128,7 +158,7 @@ static int decode(const char *bytes, size_t count, size_t rows)
     struct columns got = {0};
     void *copy = malloc(count + !count); /* of its own, so that a sanitizer sees its end */
     memcpy(copy, bytes, count);
-    int error = columns_decode(&got, copy, count, rows);
+    int error = columns_decode(&got, copy, count, rows, NULL);
     assert_true(error == 0 || got.count == 0);
     free(copy);
     columns_release(&got);
@@ -180,7 +210,7 @@ static void damage_anywhere_is_survived(void **state)
     columns_encode(&body, columns, COUNT, ROWS);
     for (size_t cut = 0; cut < body.length; cut++) {
         struct columns got = {0};
-        if (!columns_decode(&got, body.data, cut, ROWS))
+        if (!columns_decode(&got, body.data, cut, ROWS, NULL))
             check_equal(&got, got.count, ROWS); /* cut between two columns */
         columns_release(&got);
         for (int value = 0; value < 256; value++) {
@@ -197,6 +227,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(any_numbers_come_back),
+        cmocka_unit_test(only_wanted_columns_are_decoded),
         cmocka_unit_test(what_says_nothing_costs_nothing),
         cmocka_unit_test(nonsense_is_refused),
         cmocka_unit_test(as_many_columns_as_there_may_be),

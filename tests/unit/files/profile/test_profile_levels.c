@@ -90,6 +90,30 @@ static void put_owners(struct profile_writer *writer)
     assert_int_equal(profile_put_owners(writer, owners, leaves_rows_out ? count : count - 1), 0);
 }
 
+static bool has_looks, has_heat;
+
+/* One whose owners all have call paths, one without owners, and one like the first. */
+static void put_more_looks(struct profile_writer *writer)
+{
+    const struct profile_sample samples[] = {
+        {.id = 2, .time_ns = 50, .resident_bytes = figure_of(1100)},
+        {.id = 3, .time_ns = 60, .resident_bytes = figure_of(5000)},
+        {.id = 4, .time_ns = 70, .resident_bytes = figure_of(1090)},
+    };
+    const struct figure none = FIGURE_UNKNOWN, heat = has_heat ? figure_of(1) : none;
+    const struct profile_owner owners[] = {
+        {2, PROFILE_OWNER_BLOCKS, 2, .resident_bytes = figure_of(200), .unwritten_1s_bytes = none},
+        {2, PROFILE_OWNER_BLOCKS, 4, .resident_bytes = figure_of(900), .unwritten_1s_bytes = heat},
+        {4, PROFILE_OWNER_BLOCKS, 2, .resident_bytes = figure_of(300), .unwritten_1s_bytes = none},
+        {4, PROFILE_OWNER_BLOCKS, 4, .resident_bytes = figure_of(780), .unwritten_1s_bytes = heat},
+        {4, PROFILE_OWNER_GLOBALS, 0, .name = "table", .module = "/bin/p",
+         .resident_bytes = figure_of(10), .unwritten_1s_bytes = none},
+    };
+    for (size_t i = 0; i < sizeof samples / sizeof *samples; i++)
+        assert_int_equal(profile_put_sample(writer, &samples[i]), 0);
+    assert_int_equal(profile_put_owners(writer, owners, sizeof owners / sizeof *owners), 0);
+}
+
 static struct program_metrics program_of(bool knows_mapped)
 {
     struct program_metrics program;
@@ -130,6 +154,8 @@ static struct profile *read_back(bool knows_mapped, bool pack)
     put_curves(writer);
     put_timeline(writer);
     put_owners(writer);
+    if (has_looks)
+        put_more_looks(writer);
     put_region(writer);
     assert_int_equal(profile_writer_finish(writer, pack), 0);
     assert_int_equal(profile_read(&profile, path), 0);
@@ -406,26 +432,74 @@ static void owners_are_by_look_kind_and_path(void **state)
     profile_free(profile);
 }
 
+static void check_owner(const struct profile_owner *sums, const struct profile_owner *whole)
+{
+    assert_int_equal(sums->kind, whole->kind);
+    assert_int_equal(sums->path, whole->path);
+    assert_int_equal(figure_compare(sums->resident_bytes, whole->resident_bytes), 0);
+    assert_int_equal(figure_compare(sums->thread, whole->thread), 0);
+    assert_false(figure_known(sums->shared_bytes));
+    assert_string_equal(sums->name ? sums->name : "", whole->name ? whole->name : "");
+    assert_string_equal(sums->module ? sums->module : "", whole->module ? whole->module : "");
+}
+
+/* The owners of the look that counts. */
+static void check_owners(const struct profile *sums, const struct profile *whole)
+{
+    size_t first, count, whole_first, whole_count;
+    const struct profile_sample *sample = profile_owners_sample(sums, &first, &count);
+    assert_non_null(sample);
+    assert_int_equal(sample->id, profile_owners_sample(whole, &whole_first, &whole_count)->id);
+    assert_int_equal(count, whole_count);
+    for (size_t i = 0; i < count; i++)
+        check_owner(&sums->owners[first + i], &whole->owners[whole_first + i]);
+}
+
+static struct profile *read_sums(void)
+{
+    struct profile *sums;
+    assert_int_equal(profile_read_sums(&sums, scratch("levels.tmk")), 0);
+    assert_null(sums->damage);
+    return sums;
+}
+
+static void check_site(const struct profile_site *sums, const struct profile_site *whole)
+{
+    static const size_t known[] = {offsetof(struct call_metrics, alloc_count),
+                                   offsetof(struct call_metrics, alloc_bytes),
+                                   offsetof(struct call_metrics, realloc_count),
+                                   offsetof(struct call_metrics, realloc_bytes),
+                                   offsetof(struct call_metrics, temporary_count),
+                                   offsetof(struct call_metrics, live_bytes),
+                                   offsetof(struct call_metrics, at_peak_bytes),
+                                   offsetof(struct call_metrics, resident_bytes)};
+    struct call_metrics expected;
+    call_metrics_know_nothing(&expected);
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        memcpy((char *)&expected + known[i], (const char *)&whole->metrics + known[i],
+               sizeof(struct figure));
+    assert_int_equal(sums->path, whole->path);
+    assert_memory_equal(&sums->metrics, &expected, sizeof expected);
+}
+
 static void what_sums_are_made_of_is_as_in_the_whole(void **state)
 {
     (void)state;
-    struct profile *whole = read_back(true, true), *sums;
-    assert_int_equal(profile_read_sums(&sums, scratch("levels.tmk")), 0);
-    assert_null(sums->damage);
+    struct profile *whole = read_back(true, true), *sums = read_sums();
     assert_int_equal(sums->site_count, whole->site_count);
-    assert_memory_equal(sums->sites, whole->sites, whole->site_count * sizeof *whole->sites);
+    for (size_t i = 0; i < whole->site_count; i++)
+        check_site(&sums->sites[i], &whole->sites[i]);
     assert_memory_equal(&sums->program, &whole->program, sizeof whole->program);
-    assert_int_equal(sums->bucket_count, whole->bucket_count);
+    assert_int_equal(sums->bucket_count, 1);
+    assert_memory_equal(&sums->buckets->requested, &whole->buckets->requested,
+                        sizeof whole->buckets->requested);
+    assert_memory_equal(&sums->buckets->physical, &whole->buckets->physical,
+                        sizeof whole->buckets->physical);
+    assert_false(figure_known(sums->buckets->mapped.max));
+    assert_false(figure_known(sums->buckets->alloc_count));
     assert_int_equal(sums->sample_count, whole->sample_count);
     assert_int_equal(sums->owner_count, whole->owner_count);
-    for (size_t i = 0; i < whole->owner_count; i++) {
-        assert_int_equal(sums->owners[i].path, whole->owners[i].path);
-        assert_int_equal(
-            figure_compare(sums->owners[i].resident_bytes, whole->owners[i].resident_bytes), 0);
-        assert_false(figure_known(sums->owners[i].shared_bytes));
-        assert_memory_equal(&sums->owners[i].thread, &whole->owners[i].thread,
-                            sizeof whole->owners[i].thread);
-    }
+    check_owners(sums, whole);
     assert_int_equal(sums->curve_count, 0);
     assert_int_equal(profile_take_level(whole, MEMORY_RESIDENT), 0);
     assert_int_equal(profile_take_level(sums, MEMORY_RESIDENT), 0);
@@ -439,11 +513,33 @@ static void what_sums_are_made_of_is_as_in_the_whole(void **state)
     profile_free(sums);
 }
 
+/* Which look counts is known before its owners are read, and the whole profile says the same. */
+static void sums_have_the_owners_of_the_look_that_counts(void **state)
+{
+    (void)state;
+    has_looks = true;
+    for (int i = 0; i < 4; i++) {
+        has_heat = i & 1;
+        struct profile *whole = read_back(true, i & 2), *sums = read_sums();
+        size_t first, count;
+        uint32_t chosen = has_heat ? 4 : 2, of_other = 0;
+        assert_int_equal(profile_owners_sample(whole, &first, &count)->id, chosen);
+        check_owners(sums, whole);
+        for (size_t j = 0; j < sums->owner_count; j++)
+            of_other += sums->owners[j].sample == (has_heat ? 2 : 4);
+        assert_int_equal(of_other, 1); /* the one whose heat is known, or that has no call path */
+        profile_free(whole);
+        profile_free(sums);
+    }
+    has_looks = has_heat = false;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(owners_are_by_look_kind_and_path),
         cmocka_unit_test(what_sums_are_made_of_is_as_in_the_whole),
+        cmocka_unit_test(sums_have_the_owners_of_the_look_that_counts),
         cmocka_unit_test(what_was_resident_is_a_metric_of_the_look_with_most),
         cmocka_unit_test(mappings_are_read_as_they_were_written),
         cmocka_unit_test(the_heap_is_what_is_there_anyway),
