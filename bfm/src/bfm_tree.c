@@ -510,6 +510,27 @@ static struct chunk *tree_carve(struct heap *heap, struct chunk *chunk, uintptr_
     return (struct chunk *)start;
 }
 
+/* Takes the front of a large free chunk, whose rest stays where it is in the bins and as old as it
+ * is. false: nothing was changed. */
+static bool tree_cut_front(struct heap *heap, struct chunk *chunk, size_t need)
+{
+    size_t size = chunk_size(chunk), left = size - need;
+    struct chunk *rest = (struct chunk *)((uintptr_t)chunk + need);
+
+    if (size < BIN_EXACT_END + need)
+        return false;
+    tree_verify_free(chunk, size);
+    if (!bins_shrink(heap, chunk, size, need))
+        return false;
+    pagemap_mark_page(heap, (uintptr_t)rest);
+    pagemap_mark_page(heap, (uintptr_t)rest + sizeof *rest - 1);
+    heap->slivers += age_sliver(rest, left) - age_sliver(chunk, size);
+    chunk_tag_write(rest, left, 0);
+    *chunk_footer((uintptr_t)rest + left) = left;
+    chunk_tag_write(chunk, need, CHUNK_USED);
+    return true;
+}
+
 /* Takes the front of a chunk below AGED_MIN, whose pages are all dirty. */
 static inline void tree_carve_front(struct heap *heap, struct chunk *chunk, size_t need)
 {
@@ -552,6 +573,15 @@ static inline void tree_check_top(const struct heap *heap)
         os_fatal("what lies behind the block before this was overwritten", (void *)heap->top);
 }
 
+/* The first free of a block of this page takes the short way. */
+static inline void tree_note_code(const struct heap *heap, const struct chunk *chunk)
+{
+    uintptr_t block = (uintptr_t)chunk + CHUNK_TAG;
+
+    if (likely(!heap->independent))
+        layout_set_code(layout_leaf_of(block), block, CODE_TREE);
+}
+
 /* Takes a chunk that ends within the page in which the top begins (`top_near`). */
 static inline struct chunk *tree_cut_near(struct heap *heap, size_t need)
 {
@@ -564,6 +594,7 @@ static inline struct chunk *tree_cut_near(struct heap *heap, size_t need)
     tree_guard_top(heap);
     if (end > heap->top_used)
         heap->top_used = end;
+    tree_note_code(heap, chunk);
     return chunk;
 }
 
@@ -591,10 +622,16 @@ static __attribute__((noinline)) struct chunk *tree_take_far(struct heap *heap, 
 
     if (!from && heap->top_near)
         tree_check_top(heap);
-    chunk = from ? tree_carve(heap, from, (uintptr_t)from, need) : tree_cut_top(heap, need, ALIGN);
+    if (from && tree_cut_front(heap, from, need))
+        chunk = from;
+    else if (from)
+        chunk = tree_carve(heap, from, (uintptr_t)from, need);
+    else
+        chunk = tree_cut_top(heap, need, ALIGN);
     if (!chunk)
         return NULL;
     pagemap_mark_range(heap, (uintptr_t)chunk, (uintptr_t)chunk + need);
+    tree_note_code(heap, chunk);
     if (!from)
         tree_note_near(heap, (uintptr_t)chunk, need);
     return chunk;

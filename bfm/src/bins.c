@@ -282,6 +282,28 @@ bool bins_prolong(const struct heap *heap, const struct chunk *chunk, size_t siz
            !chunk->node.right;
 }
 
+bool bins_shrink(struct heap *heap, struct chunk *chunk, size_t size, size_t by)
+{
+    struct chunk *rest = (struct chunk *)((uintptr_t)chunk + by);
+    struct rb_node **root;
+    unsigned bin;
+
+    if (size - by < BIN_EXACT_END || chunk->stamp_ms == PURGED)
+        return false;
+    bin = bin_of(size);
+    root = &heap->root[bin - BIN_EXACT];
+    if (bin_of(size - by) != bin || heap->first[bin] != chunk)
+        return false;
+    if (unlikely(!bin_links_age(heap, chunk) || !bin_links_tree(*root, &chunk->node)))
+        bin_tampered(chunk);
+    rb_move(root, &chunk->node, &rest->node);
+    heap->first[bin] = rest;
+    rest->stamp_ms = chunk->stamp_ms;
+    rest->cursor = chunk->cursor;
+    bin_age_link(heap, rest, chunk->older, chunk->newer);
+    return true;
+}
+
 void bins_ask(const struct chunk *chunk)
 {
     size_t size = chunk_size(chunk);

@@ -13,6 +13,11 @@ void bins_remove(struct heap *heap, struct chunk *chunk, size_t size);
  * must be removed and inserted again. true: it also keeps its age. Changes nothing. */
 bool bins_prolong(const struct heap *heap, const struct chunk *chunk, size_t size, size_t to);
 
+/* Lets a chunk of `size` bytes begin `by` bytes later, if it then is the first of the same tree as
+ * before: the smallest of a bin stays that when it shrinks. It keeps its age. false: nothing was
+ * changed, and it must be removed and inserted again. */
+bool bins_shrink(struct heap *heap, struct chunk *chunk, size_t size, size_t by);
+
 /* Prefetches the neighbours in its bin of a chunk that is about to be removed. */
 void bins_ask(const struct chunk *chunk);
 

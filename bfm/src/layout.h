@@ -69,8 +69,8 @@
 #define FORGET_BYTES (FORGET_PAGES * PAGE_BYTES)
 
 /* The code of a page. 0: no record of the default heap. CODE_TREE: a page of the default heap's
- * tree component. The first free of a block of such a page sets it (middle.c), so that the next
- * ones take the short way. */
+ * tree component. Who cuts a block from the top or from a long chunk sets it, and otherwise the
+ * first free of a block of the page (middle.c), so that the next ones take the short way. */
 enum { CLASS_COUNT = 29, CLASS_CODES = CLASS_COUNT + 1, CODE_TREE = CLASS_CODES };
 
 /* A free block of a record in an arena's `remote` list. Other free blocks are not written to. */

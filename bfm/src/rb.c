@@ -25,8 +25,8 @@ static void rb_set_red(struct rb_node *node)
 }
 
 /* In `parent` (NULL: at the root), `new` takes the place of `old`. */
-static void rb_replace_child(struct rb_node **root, struct rb_node *parent, struct rb_node *old,
-                             struct rb_node *new)
+static void rb_replace_child(struct rb_node **root, struct rb_node *parent,
+                             const struct rb_node *old, struct rb_node *new)
 {
     if (!parent)
         *root = new;
@@ -190,4 +190,14 @@ void rb_remove(struct rb_node **root, struct rb_node *node)
     }
     if (black)
         rb_restore(root, child, parent);
+}
+
+void rb_move(struct rb_node **root, const struct rb_node *node, struct rb_node *to)
+{
+    *to = *node;
+    rb_replace_child(root, rb_parent(node), node, to);
+    if (to->left)
+        rb_set_parent(to->left, to);
+    if (to->right)
+        rb_set_parent(to->right, to);
 }

@@ -28,4 +28,7 @@ void rb_insert(struct rb_node **root, struct rb_node *parent, struct rb_node **l
                struct rb_node *node);
 void rb_remove(struct rb_node **root, struct rb_node *node);
 
+/* `to`, which is in no tree, takes the place of `node`, between the same neighbours in order. */
+void rb_move(struct rb_node **root, const struct rb_node *node, struct rb_node *to);
+
 #endif

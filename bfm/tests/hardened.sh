@@ -21,7 +21,8 @@ for misuse in twice-tree twice-tree-soon twice-tree-late resized-after-free fron
 done
 # Addresses without access end the program by SIGSEGV, which the sanitizers would report in another way.
 ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}handle_segv=0
-export ASAN_OPTIONS
+TSAN_OPTIONS=${TSAN_OPTIONS:+$TSAN_OPTIONS:}handle_segv=0
+export ASAN_OPTIONS TSAN_OPTIONS
 for misuse in empty-read empty-write far-behind far-behind-tree far-before far-before-tree; do
     expect 139 '' $misuse
 done

@@ -28,5 +28,5 @@ at_most 190 600 clear
 at_most 280 600 align
 at_most 655 513 all
 at_most 695 1000 all
-at_most 935 5000 all
+at_most 890 5000 all
 exit $failed

@@ -311,6 +311,43 @@ static void no_tag_is_first_in_a_slot(void **unused)
     bfm_heap_destroy(heap);
 }
 
+/* What a request takes from a long chunk: with its tag. */
+static size_t taken(size_t bytes)
+{
+    return (bytes + 8 + 15) / 16 * 16;
+}
+
+/* Long free chunks of nearly the same size, several of them in one tree, are used up from their
+ * fronts: the smallest first, each block behind the one before, and nothing else is taken meanwhile. */
+static void long_chunks_are_used_up_in_order(void **unused)
+{
+    enum { LONG = 12, BYTES = 600 };
+    char *chunk[LONG], *guard[LONG];
+    bfm_heap *heap = bfm_heap_create();
+
+    (void)unused;
+    assert_non_null(heap);
+    for (int i = 0; i < LONG; i++) {
+        chunk[i] = bfm_heap_malloc(heap, 100000 + 200 * (i * 5 % LONG));
+        guard[i] = bfm_heap_malloc(heap, 600);
+    }
+    for (int i = 0; i < LONG; i++)
+        bfm_free(chunk[i]);
+    for (int size = 0; size < LONG; size++) {
+        char *expected = chunk[size * 5 % LONG]; /* 5 * 5 = 1 modulo LONG */
+        for (size_t left = taken(100000 + 200 * size); left >= taken(BYTES); left -= taken(BYTES)) {
+            assert_ptr_equal(bfm_heap_malloc(heap, BYTES), expected);
+            expected += taken(BYTES);
+            if (left % 7 == 0)
+                assert_null(bfm_check(heap));
+        }
+    }
+    for (int i = 0; i < LONG; i++)
+        bfm_free(guard[i]);
+    assert_null(bfm_check(heap));
+    bfm_heap_destroy(heap);
+}
+
 static void all_comes_back(void **unused)
 {
     struct bfm_statistics statistics = {.size = sizeof statistics};
@@ -338,6 +375,7 @@ int main(void)
         cmocka_unit_test(independent_heaps),   cmocka_unit_test(zeros_stay_zeros),
         cmocka_unit_test(what_is_told_is_what_lives),
         cmocka_unit_test(no_tag_is_first_in_a_slot),
+        cmocka_unit_test(long_chunks_are_used_up_in_order),
         cmocka_unit_test(all_comes_back),
     };
     /* clang-format on */
