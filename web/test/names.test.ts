@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { plainTypes, shortName } from "../src/model/names.ts";
-import { fileName, titleOf } from "../src/model/profile.ts";
+import { fileName, filePlace, titleOf } from "../src/model/profile.ts";
 
 test("types read as in the text report", () => {
     const lines = readFileSync("../tests/unit/common/format/types.tsv", "utf8")
@@ -70,6 +70,8 @@ test("words in brackets stay whole, and files that every folder has are told apa
     assert.equal(fileName("/usr/lib/python3/weasyprint/css/__init__.py"), "css/__init__.py");
     assert.equal(fileName("src/mesh/mod.rs:7"), "mesh/mod.rs:7");
     assert.equal(fileName("__init__.py"), "__init__.py");
+    assert.equal(filePlace("src/mesh.c", 7), "mesh.c:7");
+    assert.equal(filePlace("-e", null), "-e"); /* of a script's text no line is known */
     assert.equal(fileName("/a/b/six.py"), "six.py");
     assert.equal(titleOf("<module>", "/a/svg.py"), "<module> of svg.py");
     assert.equal(titleOf("<module>", null), "<module>");

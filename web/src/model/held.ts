@@ -2,7 +2,7 @@
  * that is open in places. Of two looks a row has what it kept at each. */
 import { count } from "./units.ts";
 import { shortName } from "./names.ts";
-import { baseName, fileName } from "./profile.ts";
+import { baseName, filePlace } from "./profile.ts";
 
 export interface Named {
     kind: string;
@@ -44,8 +44,7 @@ export function nameOf(row: Named): string {
     const of = row.of ? ` of ${baseName(row.of)}` : "";
     return row.name ? `${row.name}${of}` : `${row.kind}${of}`;
 }
-export const placeOf = (row: Named): string =>
-    row.file ? `${fileName(row.file)}:${row.line ?? "?"}` : "";
+export const placeOf = (row: Named): string => (row.file ? filePlace(row.file, row.line) : "");
 
 /* As the command has them: those with most first, and what is summed up last. */
 export function childrenOf<Row extends Placed>(

@@ -2,7 +2,7 @@
  * in the page more of an owner is to be seen. */
 import { functionMark } from "./focus.ts";
 import { shortName } from "./names.ts";
-import { baseName, fileName } from "./profile.ts";
+import { baseName, filePlace } from "./profile.ts";
 import { duration } from "./units.ts";
 import type { ViewState } from "../state/url.ts";
 
@@ -152,8 +152,7 @@ export const wrapperOfOwner = (owner: Owner): string =>
 
 /* Beside the name: where its code or its file is. */
 export function placeOfOwner(owner: Owner): string {
-    if (owner.file)
-        return owner.line ? `${fileName(owner.file)}:${owner.line}` : fileName(owner.file);
+    if (owner.file) return filePlace(owner.file, owner.line);
     return owner.function && owner.module && !owner.function.startsWith(baseName(owner.module))
         ? baseName(owner.module)
         : "";

@@ -181,6 +181,10 @@ export function fileName(path: string): string {
     return above ? `${above}/${base}` : base;
 }
 
+/* "mesh.c:7", or "mesh.c" where the line is not known. */
+export const filePlace = (path: string, line: number | null | undefined): string =>
+    line ? `${fileName(path)}:${line}` : fileName(path);
+
 /* A function's name where nothing beside it says its file: each Python file has a `<module>`. */
 export const titleOf = (name: string, file: string | null | undefined): string =>
     name === "<module>" && file ? `<module> of ${fileName(file)}` : shortName(name);

@@ -2,7 +2,7 @@
  * has the largest, and a table has what each section holds. */
 import { useMemo } from "preact/hooks";
 import type { JSX } from "preact";
-import { baseName, fileName } from "../model/profile.ts";
+import { baseName, filePlace } from "../model/profile.ts";
 import { bytes, exact } from "../model/units.ts";
 import { go, link, state } from "../state/state.ts";
 import { getOption, withOptions } from "../state/url.ts";
@@ -158,8 +158,7 @@ function columnsOf(module: (at: number) => string, most: number): Column<Row>[] 
             show: (row) =>
                 row.file ? (
                     <a href={link({ view: "source", file: row.file, line: row.line ?? 0 })}>
-                        {fileName(row.file)}
-                        {row.line ? `:${row.line}` : ""}
+                        {filePlace(row.file, row.line)}
                     </a>
                 ) : (
                     ""

@@ -17,7 +17,7 @@ import {
 } from "../model/owners.ts";
 import { verdictOf } from "../model/verdict.ts";
 import { shortName } from "../model/names.ts";
-import { baseName, type Profile, fileName, titleOf } from "../model/profile.ts";
+import { baseName, type Profile, fileName, filePlace, titleOf } from "../model/profile.ts";
 import { duration, exact, format, isKnown, share, type Unit } from "../model/units.ts";
 import { go, link } from "../state/state.ts";
 import type { ViewState } from "../state/url.ts";
@@ -880,7 +880,7 @@ function insightLink({ id, paths }: Insight): string | null {
 function InsightRow({ insight }: { insight: Insight }): JSX.Element {
     const href = insightLink(insight),
         first = insight.paths[0]?.frames[0],
-        place = first?.file ? `${fileName(first.file)}:${first.line}` : "";
+        place = first?.file ? filePlace(first.file, first.line) : "";
     const [open, setOpen] = useState(insight.severity === "severe");
     return (
         <li>
@@ -925,7 +925,7 @@ function InsightRow({ insight }: { insight: Insight }): JSX.Element {
                                                 file: path.frames[0].file,
                                                 line: path.frames[0].line ?? 0,
                                             })}>
-                                            {fileName(path.frames[0].file)}:{path.frames[0].line}
+                                            {filePlace(path.frames[0].file, path.frames[0].line)}
                                         </a>
                                     </>
                                 )}
