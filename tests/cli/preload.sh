@@ -57,6 +57,14 @@ done
 until_true left
 echo "without pidfds: $(profiles_in hand.basic.*.tmk | wc -l)"
 
+# A program with a timer's signals does not wait for a collector for good. Without a clock its steps are counted.
+timeout 20 "$CLI/cli_sandboxed" --no-clock env LD_PRELOAD="$library $CLI/libcli_interrupted.so" TIDEMARK_OPTIONS=-q "$VICTIMS/basic" 1
+echo "interrupted: status $?"
+for pid in $(pgrep tidemark); do # it would wait for the program for a minute
+    [ "$(readlink "/proc/$pid/cwd")" != "$PWD" ] || kill "$pid"
+done
+rm -f -- *.tmk
+
 # Nothing to write to: the program does not suffer.
 TIDEMARK_OPTIONS="-o /proc/no/such.tmk" LD_PRELOAD=$library "$VICTIMS/basic" 1 2>/dev/null
 echo "status $?"

@@ -16,6 +16,7 @@
 #include <unistd.h>
 #include "base/random.h"
 #include "recorder/shared.h"
+#include "recorder/step_wait.h"
 #include "unwind/signal_lock.h"
 #include "wire/wire.h"
 #include "unwind/own_write.h"
@@ -156,14 +157,20 @@ static void starter_become_collector(const char *path, const char *name, int rea
     syscall(SYS_execve, path, arguments, kept);
 }
 
+/* A program with a timer's signals interrupts each step. */
 static bool starter_wait_until_ready(int fd)
 {
+    enum { PATIENCE_MS = 60000, STEP_MS = 100 };
     struct pollfd waiting = {.fd = fd, .events = POLLIN};
+    struct step_wait wait = step_wait_begin(STEP_MS);
+    int status = 0;
     char byte;
-    int status;
-    do
-        status = poll(&waiting, 1, 60000);
-    while (status < 0 && errno == EINTR);
+    while (status == 0 && step_wait_ms(&wait) < PATIENCE_MS) {
+        status = poll(&waiting, 1, STEP_MS);
+        wait.steps++;
+        if (status < 0 && errno == EINTR)
+            status = 0;
+    }
     return status == 1 && read(fd, &byte, 1) == 1;
 }
 
