@@ -188,6 +188,18 @@ static bool jit_map_is_other(const struct jit_map *map, int fd, const struct sta
     return memcmp(last, map->last, sizeof last) != 0;
 }
 
+/* A map that was read while it was written, as the Java virtual machine writes all of its map, goes
+ * on with names of code that was there before: it counts as begun once more. One that grew behind
+ * whole lines does not, because its new lines are of new code. */
+static void jit_map_note_beginning(struct jit_map *map, off_t before, off_t bytes)
+{
+    bool begins = !before && bytes;
+    bool goes_on = map->is_cut && map->read_bytes > before;
+    map->begun += begins || goes_on;
+    if (begins || goes_on)
+        map->is_cut = begins && map->read_bytes < bytes;
+}
+
 void jit_map_update(struct jit_map *map, const char *root, struct pool *pool)
 {
     struct stat status;
@@ -203,11 +215,12 @@ void jit_map_update(struct jit_map *map, const char *root, struct pool *pool)
         jit_map_release(map);
     map->inode = status.st_ino;
     map->device = status.st_dev;
-    map->begun += !map->read_bytes && status.st_size;
-    if (status.st_size > map->read_bytes) {
+    off_t before = map->read_bytes;
+    if (status.st_size > before) {
         jit_map_read_new_lines(map, fd, pool);
         jit_map_read_last(map, fd, map->last);
     }
+    jit_map_note_beginning(map, before, status.st_size);
     close(fd);
 }
 

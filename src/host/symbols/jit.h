@@ -4,6 +4,7 @@
 #ifndef TIDEMARK_SYMBOLS_JIT_H
 #define TIDEMARK_SYMBOLS_JIT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -21,7 +22,9 @@ struct jit_map {
     ino_t inode;
     off_t read_bytes; /* whole lines only */
     char last[32];    /* the end of these; where they are fewer, 0 before them */
-    unsigned begun;   /* times that a map was read from its beginning; 0: there was none yet */
+    unsigned begun;   /* times that a map was read from its beginning, or went on behind a cut;
+                       * 0: there was none yet */
+    bool is_cut;      /* its first reading ended in a line that was being written */
     struct range_map ranges;
     struct jit_code *codes; /* by the ranges' values */
     size_t code_count, code_capacity;

@@ -97,6 +97,21 @@ static void a_map_written_anew_in_the_same_file_forgets_the_old_one(void **state
     assert_string_equal(name_at(symbols, 0x4000), "new");
 }
 
+/* Who found no name in the first part asks again. */
+static void a_map_that_was_read_while_it_was_written_counts_twice(void **state)
+{
+    struct symbols *symbols = *state;
+    append("1000 10 one\n2000 10 tw");
+    assert_int_equal(symbols_jit_maps(symbols, getpid()), 1);
+    append("o\n3000 10 three\n");
+    assert_int_equal(symbols_jit_maps(symbols, getpid()), 2);
+    assert_string_equal(name_at(symbols, 0x2000), "two");
+    append("4000 10 new code\n5000 10 cut ag");
+    assert_int_equal(symbols_jit_maps(symbols, getpid()), 2);
+    append("ain\n");
+    assert_int_equal(symbols_jit_maps(symbols, getpid()), 2);
+}
+
 static void lines_that_are_none_are_skipped(void **state)
 {
     struct symbols *symbols = *state;
@@ -172,6 +187,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(names_of_v8_have_a_place, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_map_begun_anew_forgets_the_old_one, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_map_written_anew_in_the_same_file_forgets_the_old_one,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_map_that_was_read_while_it_was_written_counts_twice,
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(lines_that_are_none_are_skipped, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_name_of_megabytes_is_cut, set_up, tear_down),
