@@ -37,6 +37,7 @@ for key in launcher rank ranks end end_status peak_bytes; do
 done
 [ "$(entry profile "$file")" = "$(basename "${file%.entry}.tmk")" ] && echo "its profile is beside it"
 [ "$(entry job "$file")" = "$(basename "$(dirname "$file")")" ] && echo "its job is the directory"
+[ "$(entry duration_ns "$file")" = "$(query "${file%.entry}.tmk" "SELECT value FROM meta WHERE key = 'duration_ns'")" ] && echo "and as long as it"
 query "${file%.entry}.tmk" "SELECT key, value FROM meta WHERE key IN ('launcher', 'rank', 'ranks') ORDER BY key"
 tidemark report "${file%.entry}.tmk" | sed -n 's/.*\(rank . of .\) in job hydra-.*/the report: \1/p'
 

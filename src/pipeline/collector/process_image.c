@@ -88,7 +88,7 @@ static void process_image_end_entry(struct process_image *image)
     struct process_image_entry_end end = {
         .how = process_image_end_names[ending.how],
         .status = process_image_ending_has_status(ending) ? ending.status : -1,
-        .duration_ns = image->end_unix_ns ? image->end_unix_ns - image->start_unix_ns : 0,
+        .duration_ns = image->end_unix_ns ? image->duration_ns : 0,
         .error = image->result.error,
         .trace = image->trace_path};
     if (process_image_entry_finish(&image->entry, &end) < 0)

@@ -90,6 +90,7 @@ struct process_image {
     struct writer *writer;
     struct clock_reading start;
     int64_t start_unix_ns, end_unix_ns;
+    int64_t duration_ns; /* that of the last snapshot, which is the profile's; 0: none yet */
     struct process_meter meter;
     bool keeps_meter;            /* … its descriptor, and … */
     bool keeps_writer;           /* … those of the profile, while the process lives (quota.h) */

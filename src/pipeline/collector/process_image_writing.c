@@ -316,6 +316,8 @@ int process_image_take_snapshot(struct process_image *image)
     moment.wait_ns = clock_span_ns(moment.scale, wait_ticks);
     moment.exit_wait_ns = process_image_exit_wait_ns(image, moment.scale);
     int status = snapshot_take(&image->snapshot, image->sink.replay, &moment);
+    if (status == 0)
+        image->duration_ns = (int64_t)image->snapshot.duration_ns;
     if (status == 0 && image->use)
         image->snapshot.page_uses =
             page_use_take(image->use, moment.now_ticks, &image->snapshot.page_use_count);
