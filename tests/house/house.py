@@ -9,7 +9,7 @@ Checked: a first-level folder uses only those before it; no circle; USES names e
 room reads, directly or through other headers, and no other; no source is compiled into a target of another
 room but those in borrowed.txt; no two files of one name but where the room says what a file is; at most a
 dozen first-level folders; every .c file opens with a comment of at least 16 words of its own; comments wrap at 100
-columns; nobody but a few looks into a struct figure; nobody but base/now.h asks what time it is; above the pipeline nobody but those in unknowns.txt says UINT64_MAX."""
+columns; nobody but a few looks into a struct figure; nobody but base/now.h asks what time it is; no OPTION_CALL has a place in its target; above the pipeline nobody but those in unknowns.txt says UINT64_MAX."""
 import collections
 import glob
 import json
@@ -37,6 +37,10 @@ FIGURES_ONLY = ("src/analysis/", "src/show/", "src/formats/", "src/cli/")
 # runs inside programs has clocks of its own.
 CLOCK = re.compile(r"\b(?:clock_gettime|gettimeofday)\s*\(")
 READS_CLOCKS = ("src/common/base/now.h", "src/common/base/ticks.h", "src/inprocess/", "bfm/")
+
+
+OPTION_ROW = re.compile(r'\{("[^{}]*\bOPTION_CALL\b[^{}]*)\}')
+OPTION_PLACE = re.compile(r"\b(?:TO|COMMON|OPTION_TO)\(")
 
 
 class Room:
@@ -254,6 +258,15 @@ def unknown_faults(root, rooms):
         yield f"tests/house/unknowns.txt: {place} does not say UINT64_MAX any more"
 
 
+def option_faults(root, rooms):
+    """`call` of an OPTION_CALL has the whole target; an offset beside it says nothing and misleads."""
+    for room in rooms.values():
+        for path in files_of(root, room):
+            for row in OPTION_ROW.findall(open(path, encoding="utf-8").read()):
+                if OPTION_PLACE.search(row):
+                    yield f"{os.path.relpath(path, root)}: {row.split(',')[0]} is an OPTION_CALL, whose offset is 0"
+
+
 def main():
     root, listing = os.path.realpath(sys.argv[1]), sys.argv[2]
     rooms = read_rooms(listing)
@@ -264,7 +277,7 @@ def main():
     faults = [*storey_faults(root, rooms), *circle_faults(rooms), *uses_faults(root, rooms),
               *borrowed_faults(root, rooms, os.path.dirname(os.path.abspath(listing))),
               *name_faults(root, rooms), *heading_faults(root, rooms), *dialect_faults(root, rooms), *width_faults(root, rooms),
-              *figure_faults(root, rooms), *clock_faults(root, rooms), *unknown_faults(root, rooms)]
+              *figure_faults(root, rooms), *clock_faults(root, rooms), *option_faults(root, rooms), *unknown_faults(root, rooms)]
     print(*faults, sep="\n", end="\n" if faults else "")
     sys.exit(bool(faults))
 

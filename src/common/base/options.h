@@ -47,7 +47,8 @@ struct option_entry {
     enum option_kind kind;
     const char *argument; /* its name in --help; "a|b|c" for a choice; NULL for flags */
     const char *help;     /* lower case, no full stop, the default at the end: "(default: 10)" */
-    size_t offset;        /* of the value in the target; OPTION_TO() */
+    size_t offset;        /* of the value in the target; OPTION_TO(). 0 of OPTION_CALL, whose `call`
+                           * has the whole target */
     bool rare;            /* shown by --help=all only, because --help has to fit on a screen */
     int (*call)(void *target, const char *value);
 };
