@@ -1,5 +1,5 @@
 /* A recursion that allocates at each of so many depths: deep_recursion DEPTH. Each depth is a call path
- * of its own; blocks of odd depths are freed. */
+ * of its own; blocks of odd depths are freed. Without DEPTH it does nothing. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,6 +18,8 @@ __attribute__((noinline)) static int descend(int depth)
 
 int main(int argc, char **argv)
 {
-    int depth = argc > 1 ? atoi(argv[1]) : 0;
+    int depth = argc > 1 ? atoi(argv[1]) : -1;
+    if (depth < 0)
+        return 0;
     return depth < 1 << 20 && descend(depth) == depth + 1 ? 0 : 1;
 }

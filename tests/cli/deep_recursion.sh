@@ -33,3 +33,6 @@ print(len(paths), "paths, at most 100 frames each:", written <= 100 * len(paths)
 print("of all depths:", depths == list(range(1, 2002)), "from one beginning:", len(ends) == 1)
 print("short ones whole:", all(path["continues"] is None for path in paths if len(path["frames"]) < 100))
 END
+# Its beginning is an event.
+tidemark record -q -o one.tmk "$CLI/cli_deep_recursion"
+tidemark report one.tmk | grep -o 'none: .*'

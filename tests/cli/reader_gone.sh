@@ -22,6 +22,7 @@ unread tidemark query run.tmk
 unread tidemark plot run.tmk
 unread tidemark maps $$ | sed "s/$$/PID/"
 unread tidemark html --no-sources -o - run.tmk
+unread python3 "$HERE/../truth/run.py" --list | sed 's,^.*/run.py,run.py,'
 # A disk that is full is one.
 for command in report insight leaks held content annotate; do
     tidemark $command run.tmk >/dev/full 2>err

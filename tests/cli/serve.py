@@ -40,7 +40,7 @@ def problem(what, status, answer):
 def raw(data):
     """What comes back for bytes that may be no HTTP: the status line's number, or "nothing": the
     connection is closed, or more is waited for, until the server has waited long enough."""
-    with socket.create_connection(place, timeout=1) as client:
+    with socket.create_connection(place, timeout=60) as client:
         try:
             client.sendall(data)
             client.shutdown(socket.SHUT_WR)

@@ -462,6 +462,7 @@ def main():
     options = parser.parse_args()
     cases = cases_find(options.names, options.small)
     if options.list:
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # as other programs end where nobody reads on
         for case in cases:
             print(f"{'sick   ' if case.sick else 'healthy'} {case.name}: {case.word('what')}")
         return 0

@@ -531,9 +531,10 @@ static void report_text_add_loss(struct report_text *text)
     } else if (!warnings.length) {
         report_part_label(text, label);
         style_add(&text->out, &text->style, TONE_GOOD, "none");
-        strbuf_addf(&text->out, ": all of %s %sevents are in this profile\n",
+        bool is_one = text->profile->program.events == 1;
+        strbuf_addf(&text->out, ": %s%s %sevent%s in this profile\n", is_one ? "the " : "all of ",
                     human_exact(text->profile->program.events).text,
-                    estimate_is(text->profile) ? "sampled " : "");
+                    estimate_is(text->profile) ? "sampled " : "", is_one ? " is" : "s are");
     }
     for (char *at = warnings.data, *end; *at; at = end + 1, label = "") {
         end = strchr(at, '\n');
