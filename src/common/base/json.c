@@ -29,25 +29,41 @@ static void json_new_line(struct json *json)
     fprintf(json->out, "\n%*s", (int)(2 * json->depth), "");
 }
 
+/* Of the bytes at `string`, the first ones that are written as they are: ASCII without what JSON
+ * or a terminal takes for more than itself. */
+static size_t json_plain_bytes(const char *string)
+{
+    size_t count = 0;
+    while (string[count] >= ' ' && string[count] < 0x7f && string[count] != '"' &&
+           string[count] != '\\')
+        count++;
+    return count;
+}
+
+/* The character at `string`. Returns its length. */
+static size_t json_quote_one(FILE *out, const char *string)
+{
+    uint32_t code_point;
+    size_t length = text_decode(string, strnlen(string, 4), &code_point);
+    if (!length)
+        fputs("\xef\xbf\xbd", out);
+    else if (code_point == '"' || code_point == '\\')
+        fprintf(out, "\\%c", (int)code_point);
+    else if (text_drives_terminal(code_point))
+        fprintf(out, "\\u%04x", (unsigned)code_point);
+    else
+        fwrite(string, 1, length, out);
+    return length ? length : 1;
+}
+
 static void json_quoted(FILE *out, const char *string)
 {
-    size_t left = strlen(string);
     fputc('"', out);
-    while (left) {
-        uint32_t code_point;
-        size_t length = text_decode(string, left, &code_point);
-        if (!length) {
-            fputs("\xef\xbf\xbd", out);
-            length = 1;
-        } else if (code_point == '"' || code_point == '\\') {
-            fprintf(out, "\\%c", (int)code_point);
-        } else if (text_drives_terminal(code_point)) {
-            fprintf(out, "\\u%04x", (unsigned)code_point);
-        } else {
-            fwrite(string, 1, length, out);
-        }
-        string += length;
-        left -= length;
+    while (*string) {
+        size_t plain = json_plain_bytes(string);
+        if (plain)
+            fwrite(string, 1, plain, out);
+        string += plain ? plain : json_quote_one(out, string);
     }
     fputc('"', out);
 }
@@ -109,8 +125,12 @@ void json_string(struct json *json, const char *key, const char *value)
 
 void json_unsigned(struct json *json, const char *key, uint64_t value)
 {
+    char digits[20], *at = digits + sizeof digits; /* as many as 2^64 - 1 has */
     json_item(json, key);
-    fprintf(json->out, "%llu", (unsigned long long)value);
+    do
+        *--at = (char)('0' + value % 10);
+    while (value /= 10);
+    fwrite(at, 1, (size_t)(digits + sizeof digits - at), json->out);
 }
 
 void json_signed(struct json *json, const char *key, int64_t value)
