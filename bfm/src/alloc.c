@@ -288,7 +288,7 @@ static inline void *alloc_take_plain(size_t bytes)
 }
 
 /* Tells the hook of a chunk that ended the countdown. */
-static __attribute__((noinline)) void *alloc_malloc_marked(void *block, size_t bytes)
+static void alloc_mark(void *block, size_t bytes, const struct caller *caller)
 {
     struct bfm_event event = {.kind = BFM_BLOCK_TAKEN,
                               .address = block,
@@ -296,7 +296,12 @@ static __attribute__((noinline)) void *alloc_malloc_marked(void *block, size_t b
                               .block_bytes = bytes};
 
     tree_mark(&bfm_default_heap, block, true);
-    bfm_events_tell_one(&event, CALLER);
+    bfm_events_tell_one(&event, caller);
+}
+
+static __attribute__((noinline)) void *alloc_malloc_marked(void *block, size_t bytes)
+{
+    alloc_mark(block, bytes, CALLER);
     return block;
 }
 
@@ -365,6 +370,21 @@ static __attribute__((noinline)) void *alloc_calloc_slow(size_t bytes)
     return TAKE(&bfm_default_heap, WANT(bytes, ALIGN, true), CALLER);
 }
 
+/* While there is a hook. A tail call, which ends in a tail call. */
+static __attribute__((noinline)) void *alloc_calloc_heard(size_t bytes)
+{
+    void *block = NULL;
+
+    if (bytes > SMALL_MAX && bfm_cache->arena && !bfm_events)
+        block = middle_take(bytes);
+    if (!block)
+        return alloc_calloc_slow(bytes);
+    memset(block, 0, bytes);
+    if (mark_bytes_draw(chunk_need(bytes) - CHUNK_TAG))
+        return alloc_malloc_marked(block, bytes);
+    return block;
+}
+
 void *bfm_calloc(size_t count, size_t bytes)
 {
     size_t all;
@@ -381,7 +401,7 @@ void *bfm_calloc(size_t count, size_t bytes)
         if (likely(block != NULL))
             return memset(block, 0, all);
     }
-    return alloc_calloc_slow(all);
+    return unlikely(events_wanted()) ? alloc_calloc_heard(all) : alloc_calloc_slow(all);
 }
 
 /* ---- giving back ---- */
@@ -658,9 +678,14 @@ static void *alloc_resize_tree(struct heap *heap, void *block, size_t bytes,
 {
     bool chunk = bytes > SMALL_MAX &&
                  (bytes < LARGE_MIN - ALIGN || bytes <= tree_usable_locked(heap, block));
-    bool listened = chunk && bfm_events_open();
-    bool told = listened && tree_mark(heap, block, false);
+    bool listened = chunk && bfm_events_open(), told;
 
+    if (chunk && chunk_need(bytes) == tree_usable(block) + CHUNK_TAG) {
+        if (listened && chunk_tag(chunk_of(block)) & CHUNK_MARKED)
+            bfm_events_note(BFM_BLOCK_RESIZED, block, tree_usable(block), bytes);
+        return block;
+    }
+    told = listened && tree_mark(heap, block, false);
     if (chunk && tree_resize(heap, block, bytes)) {
         if (listened)
             alloc_note_resize(heap, block, bytes, told);
@@ -743,23 +768,83 @@ static INLINE void *alloc_resize_chunk(void *block, size_t bytes)
     return alloc_move_short(block, held, bytes);
 }
 
+/* The code of the block's page. 0: of none, or the block is not aligned. */
+static inline unsigned alloc_code_of(const void *block)
+{
+    uintptr_t address = (uintptr_t)block;
+    const struct leaf *leaf = layout_leaf_of(address);
+
+    return likely(leaf && address % ALIGN == 0) ? layout_code(leaf, address) : 0;
+}
+
+/* A small block stays where it is if the new size has the same class. */
+static inline bool alloc_stays(unsigned code, size_t bytes)
+{
+    return bytes <= bfm_class_bytes[code] && class_code(bytes) == code;
+}
+
 /* While nobody listens, and the thread has a cache. */
 static INLINE void *alloc_resize_short(void *block, size_t bytes)
 {
-    const struct leaf *leaf = layout_leaf_of((uintptr_t)block);
-    unsigned code =
-        likely(leaf && (uintptr_t)block % ALIGN == 0) ? layout_code(leaf, (uintptr_t)block) : 0;
-    size_t held;
+    unsigned code = alloc_code_of(block);
 
     if (code == CODE_TREE)
         return alloc_resize_chunk(block, bytes);
     if (unlikely(!code))
         return alloc_resize(block, bytes, CALLER); /* somebody may listen by now */
-    held = bfm_class_bytes[code];
-    /* A small block stays where it is if the new size has the same class. */
-    if (bytes <= held && class_code(bytes) == code)
+    return alloc_stays(code, bytes) ? block : alloc_move_short(block, bfm_class_bytes[code], bytes);
+}
+
+/* Moves a block that is not marked to one that is not marked. NULL: this thread's stacks do not
+ * serve that. */
+static void *alloc_move_heard(struct cache *cache, void *block, unsigned code, size_t bytes)
+{
+    size_t held = bfm_class_bytes[code];
+    unsigned to = bytes <= SMALL_MAX ? cache_code(cache, bytes) : 0;
+    void *moved;
+
+    if (cache->top[to] == cache->base[to] || cache->top[code] == cache->limit[code])
+        return NULL;
+    moved = *--cache->top[to];
+    memcpy(moved, block, held < bytes ? held : bytes);
+    bfm_free(block);
+    return moved;
+}
+
+/* A chunk that is not marked, where it lies. A new size is a new draw (alloc_note_resize). */
+static void *alloc_resize_chunk_heard(void *block, size_t bytes, const struct caller *caller)
+{
+    size_t held = middle_held(block), usable;
+
+    if (!held || bytes <= SMALL_MAX || bytes >= LARGE_MIN - ALIGN)
+        return NULL;
+    usable = chunk_need(bytes) - CHUNK_TAG;
+    if (usable == held)
         return block;
-    return alloc_move_short(block, held, bytes);
+    if (!tree_resize(&bfm_default_heap, block, bytes))
+        return NULL;
+    if (mark_bytes_draw(usable))
+        alloc_mark(block, bytes, caller);
+    return block;
+}
+
+/* While a hook listens. NULL: the long way is needed. */
+static void *alloc_resize_heard(void *block, size_t bytes, const struct caller *caller)
+{
+    unsigned code = alloc_code_of(block);
+
+    if (!code || !bfm_cache->arena || bfm_events)
+        return NULL;
+    if (code == CODE_TREE)
+        return alloc_resize_chunk_heard(block, bytes, caller);
+    return alloc_stays(code, bytes) ? block : alloc_move_heard(bfm_cache, block, code, bytes);
+}
+
+static void *alloc_resize_listened(void *block, size_t bytes, const struct caller *caller)
+{
+    void *resized = alloc_resize_heard(block, bytes, caller);
+
+    return resized ? resized : alloc_resize_told(block, bytes, caller);
 }
 
 void *bfm_realloc(void *block, size_t bytes)
@@ -777,7 +862,7 @@ void *bfm_realloc(void *block, size_t bytes)
     }
     if (unlikely(bfm_cache == &bfm_no_cache))
         heap_thread_begin();
-    return events_wanted() ? alloc_resize_told(block, bytes, CALLER)
+    return events_wanted() ? alloc_resize_listened(block, bytes, CALLER)
                            : alloc_resize(block, bytes, CALLER);
 }
 

@@ -1,8 +1,9 @@
 /* Takes and frees one block of so many bytes, so many times: what a pair costs where nothing is in
  * the way. A third argument says otherwise: `clear` takes it from calloc, `align` from memalign,
- * `resize` makes it twice as long in between. With `all` so many blocks of up to 1 KiB more are
- * taken, each of another size than the one before, and every second one is freed and then the rest:
- * what a pair costs that no cache serves. instructions.sh counts. */
+ * `resize` makes it twice as long in between, and `heard` does that while a hook listens. With
+ * `all` so many blocks of up to 1 KiB more are taken, each of another size than the one before, and
+ * every second one is freed and then the rest: what a pair costs that no cache serves.
+ * instructions.sh counts. */
 #include <stdlib.h>
 #include <string.h>
 #include "tidemark/bfm.h"
@@ -19,11 +20,17 @@ static void take_all(size_t bytes, long count)
         bfm_free(blocks[i]);
 }
 
+static void hear(const struct bfm_event *event, void *unused)
+{
+    (void)event;
+    (void)unused;
+}
+
 static void take_otherwise(char how, size_t bytes, long pairs)
 {
     for (long i = 0; i < pairs; i++) {
         void *volatile block = how == 'c'   ? bfm_calloc(1, bytes)
-                               : how == 'r' ? bfm_realloc(bfm_malloc(bytes), bytes * 2)
+                               : how != 'a' ? bfm_realloc(bfm_malloc(bytes), bytes * 2)
                                             : bfm_memalign(64, bytes);
         bfm_free(block);
     }
@@ -35,6 +42,8 @@ int main(int count, char **arguments)
     long pairs = count > 2 ? strtol(arguments[2], NULL, 10) : 0;
     char how = *(count > 3 ? arguments[3] : "");
 
+    if (how == 'h')
+        bfm_set_hook(hear, NULL);
     if (!strcmp(arguments[count > 3 ? 3 : 0], "all"))
         take_all(bytes, pairs < 65536 ? pairs : 65536);
     else if (how)
