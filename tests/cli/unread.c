@@ -1,4 +1,25 @@
-/* As a Perl and a Ruby of versions to come, a PHP with threads and LuaJIT look from outside. */
+/* As a free-threaded CPython 3.13, a Perl and a Ruby of versions to come, a PHP with threads and
+ * LuaJIT look from outside. Nobody may call what is Python's. */
+#include <stdint.h>
+#include <stdlib.h>
+
+const unsigned long Py_Version = 0x030d01f0;
+const uint64_t _PyRuntime[64] = {0x7970677562656478 /* "xdebugpy" */, 0x030d01f0, 1};
+const char PyCode_Type[64];
+
+#define PYTHONS(name)                                                                              \
+    void name(void)                                                                                \
+    {                                                                                              \
+        abort();                                                                                   \
+    }
+PYTHONS(Py_Initialize)
+PYTHONS(_PyEval_EvalFrameDefault)
+PYTHONS(PyGILState_GetThisThreadState)
+PYTHONS(PyGILState_Check)
+PYTHONS(PyCode_Addr2Line)
+PYTHONS(PyMem_GetAllocator)
+PYTHONS(PyMem_SetAllocator)
+
 unsigned char PL_revision = 5, PL_version = 98;
 void perl_construct(void *interpreter)
 {
@@ -26,5 +47,5 @@ void lua_resume(void)
 
 int main(void)
 {
-    return 0;
+    return malloc(100) == NULL;
 }

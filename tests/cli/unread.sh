@@ -3,7 +3,7 @@
 
 [ "$(uname -m)" = x86_64 ] || skip "scripts' frames are read on x86-64 only"
 tidemark record -q -o unread.tmk "$CLI/cli_unread"
-tidemark report unread.tmk | tr '\n' ' ' | tr -s ' ' | grep -o "frames of this version of [^(]*" || :
+tidemark report unread.tmk | tr '\n' ' ' | tr -s ' ' | grep -o "frames of this version of [^(]*([^,]*" || :
 tidemark record -q --native -o native.tmk "$CLI/cli_unread"
 tidemark report native.tmk | grep -c "frames of this version" || :
 tidemark record -q -o other.tmk true
