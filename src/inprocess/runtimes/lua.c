@@ -344,8 +344,11 @@ static inline uintptr_t lua_previous(uintptr_t call, uintptr_t last)
     return *(const uintptr_t *)(call + lua.layout->call_previous);
 }
 
+/* Written out where they are used: a call of Lua's is read by all of them at each event. */
+#define LUA_STEP static inline __attribute__((always_inline))
+
 /* False: it is no function. */
-static inline bool lua_read_function(uintptr_t place, struct script_frame *frame)
+LUA_STEP bool lua_read_function(uintptr_t place, struct script_frame *frame)
 {
     if (place % sizeof(uintptr_t) || !script_are_there(place, VALUE_BYTES))
         return false;
@@ -366,7 +369,7 @@ static inline bool lua_read_function(uintptr_t place, struct script_frame *frame
            *(const uint8_t *)(frame->code + OBJECT_TYPE) == lua.layout->code_tag;
 }
 
-static inline bool lua_read_call(uintptr_t call, uintptr_t instruction, struct script_frame *frame)
+LUA_STEP bool lua_read_call(uintptr_t call, uintptr_t instruction, struct script_frame *frame)
 {
     if (!lua_read_function(*(const uintptr_t *)(call + lua.layout->call_function), frame))
         return false;
@@ -383,8 +386,8 @@ static inline bool lua_call_is_there(uintptr_t call)
 
 /* The next frame outwards, and the call that it is of. False: there is none, or what was read is
  * none. */
-static inline bool lua_walk_next(struct lua_stack_walk *walk, struct script_frame *frame,
-                                 uintptr_t *call)
+LUA_STEP bool lua_walk_next(struct lua_stack_walk *walk, struct script_frame *frame,
+                            uintptr_t *call)
 {
     while (walk->steps++ < STEPS_MOST) {
         uintptr_t at = walk->call, instruction = 0;
