@@ -109,13 +109,20 @@ hooks_record_spent(struct thread *thread, uintptr_t frame, uint64_t spent)
         thread_record_short(thread, frame, WIRE_SPENT, (uintptr_t)(spent & WIRE_ADDRESS_MASK));
 }
 
+/* To be called for a new block of a page or more after its record. */
+static __attribute__((noinline, unused)) void hooks_large_born(struct thread *thread,
+                                                               const void *block)
+{
+    last_writes_born((uintptr_t)block,
+                     atomic_load_explicit(&thread->ring->last_ticks, memory_order_relaxed));
+}
+
 /* To be called for a new block after its record. */
 static inline __attribute__((always_inline)) void hooks_note_large(struct thread *thread,
                                                                    const void *block, size_t usable)
 {
     if (unlikely(last_writes_are_asked && usable >= HOOKS_PAGE))
-        last_writes_born((uintptr_t)block,
-                         atomic_load_explicit(&thread->ring->last_ticks, memory_order_relaxed));
+        hooks_large_born(thread, block);
 }
 
 /* Records the result of an allocation, with the path that was captured before the call; NULL is a
@@ -139,6 +146,16 @@ hooks_record_plain(struct thread *thread, uintptr_t frame, uint32_t node, unsign
                    void *block, size_t size, unsigned align_log2)
 {
     hooks_record_returned(true, thread, frame, node, kind, block, size, align_log2);
+}
+
+/* The same if thread_plain_but_large. */
+static inline __attribute__((always_inline)) void
+hooks_record_but_large(struct thread *thread, uintptr_t frame, uint32_t node, unsigned kind,
+                       void *block, size_t size, unsigned align_log2)
+{
+    size_t usable = hooks_record_returned(true, thread, frame, node, kind, block, size, align_log2);
+    if (unlikely(usable >= HOOKS_PAGE))
+        hooks_large_born(thread, block);
 }
 
 /* The same in all cases, with the time of the call. */

@@ -43,6 +43,11 @@
             hooks_record_plain(thread, frame, node, kind, block, size, align_log2);                \
             return result;                                                                         \
         }                                                                                          \
+        if (likely(thread_plain_but_large)) {                                                      \
+            type result = call;                                                                    \
+            hooks_record_but_large(thread, frame, node, kind, block, size, align_log2);            \
+            return result;                                                                         \
+        }                                                                                          \
         type result = CALL_REAL(thread, frame, call);                                              \
         hooks_record_allocation(thread, frame, node, kind, block, size, align_log2);               \
         return result;                                                                             \
@@ -248,6 +253,11 @@ HOOKED(reallocarray)
             return;                                                                                \
         }                                                                                          \
         if (likely(thread_plain)) {                                                                \
+            thread_record_short(thread, frame, WIRE_FREE, (uintptr_t)block);                       \
+            call;                                                                                  \
+            return;                                                                                \
+        }                                                                                          \
+        if (likely(thread_plain_but_large && usable_of_header(block) - 1 < HOOKS_PAGE - 1)) {      \
             thread_record_short(thread, frame, WIRE_FREE, (uintptr_t)block);                       \
             call;                                                                                  \
             return;                                                                                \

@@ -74,8 +74,9 @@ extern bool thread_real_nests;
  * once by session_begin(). */
 extern bool thread_timed, thread_real_watched;
 /* True if neither holds, a block's header tells its size (usable.h), and frees have no paths: the
- * hooks of malloc's family test only this. */
-extern bool thread_plain;
+ * hooks of malloc's family test only this. The second one: the same, but large blocks are noted
+ * (last_writes.h). */
+extern bool thread_plain, thread_plain_but_large;
 void thread_see_plain(void);
 
 /* unwind_capture(), or a function in front of it (unwind_check.h, script_paths.h, instrument.h). It

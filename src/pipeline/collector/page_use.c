@@ -42,6 +42,7 @@ struct page_drag {
 /* A byte for each part of the addresses: 0 only if the walker has no block there, and is owed no
  * free. The bytes of blocks that have ended stay until all are made anew. */
 enum { NEAR_PARTS = 1 << 13, NEAR_SHIFT = 4, NEAR_MORE = 512 };
+enum { FIRST_BYTES = 256 };
 struct near {
     size_t count, most; /* bytes that are set, and how many make it anew */
     unsigned char parts[NEAR_PARTS];
@@ -53,6 +54,9 @@ struct page_use {
     uint64_t page_bytes;
     struct walker walker; /* the merging thread's */
     struct near near;     /* of its tables */
+    /* By the first byte of a record: with so many usable bytes it is not passed over. No number of
+     * bytes is enough for a free; 0 for all that is neither a free nor a birth. */
+    uint64_t least_bytes[FIRST_BYTES];
     pthread_mutex_t lock; /* of the queue, and of the next two */
     struct events queue;
     size_t restarted;       /* events of the queue until its last EVENT_RESTART */
@@ -212,17 +216,32 @@ static inline bool page_use_keeps(const struct page_use *use, uint64_t address, 
            (page_use_may_know(use, address) && live_table_find(&use->walker.live, address));
 }
 
-/* Nearly all records are passed over here: the free of no block that is followed, or the birth of a
- * small block that takes no place of one. */
-static inline bool page_use_passes(const struct page_use *use, uint64_t first, const char *at)
+static void page_use_make_least(struct page_use *use)
 {
-    unsigned class = record_classes[false][wire_kind(first)];
-    if (use->near.parts[page_use_near_part(first)])
-        return false;
-    if (class == RECORD_FREE || class == RECORD_POOL_FREE)
-        return true;
-    return (class == RECORD_BIRTH || class == RECORD_POOL_BIRTH) &&
-           page_use_word(at, 2) + wire_detail_slack(page_use_word(at, 3)) < use->page_bytes;
+    for (unsigned kind = 0; kind < FIRST_BYTES; kind++) {
+        unsigned class = record_classes[false][kind];
+        bool is_free = class == RECORD_FREE || class == RECORD_POOL_FREE;
+        bool is_birth = class == RECORD_BIRTH || class == RECORD_POOL_BIRTH;
+        use->least_bytes[kind] = is_free ? UINT64_MAX : is_birth ? use->page_bytes : 0;
+    }
+}
+
+/* Nearly all records are passed over here: the free of no block that is followed, or the birth of a
+ * small block that takes no place of one. Births and frees come in no order that a processor could
+ * predict. So there is one branch for all: of a short record, the words of the next one are read
+ * too, and mean nothing. Returns the first record that is not passed over, or the last one. */
+static inline const char *page_use_pass(const struct page_use *use, const char *at, const char *end)
+{
+    enum { SHORT = 16, LONG = 32 };
+    while ((size_t)(end - at) >= LONG) {
+        uint64_t first = page_use_word(at, 0);
+        uint64_t bytes = page_use_word(at, 2) + wire_detail_slack(page_use_word(at, 3));
+        if (use->near.parts[page_use_near_part(first)] |
+            (bytes >= use->least_bytes[wire_kind(first)]))
+            break;
+        at += SHORT << (first >> 63);
+    }
+    return at;
 }
 
 static inline bool page_use_wants(const struct page_use *use, enum record_class class,
@@ -254,13 +273,11 @@ static void page_use_walk(struct page_use *use, uint32_t thread, enum record_cla
 static const char *page_use_run(struct page_use *use, uint32_t thread, const char *at, size_t bytes)
 {
     const char *end = at + bytes;
-    for (size_t length; (size_t)(end - at) >= 16; at += length) {
+    for (size_t length; at = page_use_pass(use, at, end), (size_t)(end - at) >= 16; at += length) {
         uint64_t first = page_use_word(at, 0);
         length = wire_record_bytes(first);
         if ((size_t)(end - at) < length)
             break;
-        if (page_use_passes(use, first, at))
-            continue;
         enum record_class class = record_class_of(false, first);
         if (page_use_wants(use, class, at))
             page_use_walk(use, thread, class, at, length);
@@ -531,6 +548,7 @@ struct page_use *page_use_new(struct clock_reading start)
     use->page_bytes = process_page_bytes();
     walker_init(&use->walker, false);
     page_use_near_make(&use->near, &use->walker);
+    page_use_make_least(use);
     live_table_init(&use->lives, LIVES_LOG2);
     pthread_mutex_init(&use->lock, NULL);
     return use;
