@@ -1,6 +1,13 @@
 /* Scans a process for written pages, on a thread of its own (heat.h). Stamps lie in chunks of 2 MiB
  * of addresses, in the order of their numbers. So a block of any size, also one that a damaged
- * record tells of, takes no more steps than there are stamps. */
+ * record tells of, takes no more steps than there are stamps.
+ *
+ * What a scan costs the program is a fault at the next write to each page that it protects (0.9
+ * us). So chunks rest where the faults of all would be more than FAULTS_MOST an interval:
+ *
+ *   a new chunk      at first its pages are only found, and protected a scan or two later
+ *   a chunk whose    is left out of 1 or 3 scans in a row; its pages stay protected until they
+ *   pages are hot    are written, and are found at the chunk's next scan */
 #include "collector/heat.h"
 
 #include <errno.h>
@@ -22,15 +29,35 @@
 #include "wire/write_watch.h"
 
 enum { CHUNK_LOG2 = 21, CHUNK_PAGES = 512, REGIONS = 4096, LARGE = 1 << 20 };
+enum { NEW_BYTES = 8 << CHUNK_LOG2 };
 enum { SECOND_MS = 1000, TEN_SECONDS_MS = 10 * SECOND_MS };
 
 /* Milliseconds since the beginning, + 1; 0: not found written yet. */
 enum { LAST_STAMPS = 3 };
+
+/* 5,500 faults are 5 ms: half a percent of a processor, if the interval is a second. */
+enum { FAULTS_MOST = 5500, FAULTS_FEW = 16, PERIOD_MOST = 4 };
+
+/* Numbers of scans. The chunk was protected in scan `from` (-1: before the first one), and is left
+ * out of those between `from` and `due`. */
+struct heat_rest {
+    int64_t from, due;
+};
+
+enum heat_state { CHUNK_PROTECTED, CHUNK_FOUND, CHUNK_OPEN };
 struct heat_chunk {
     uint64_t number;
-    uint32_t first[CHUNK_PAGES];             /* ever */
-    uint32_t since[CHUNK_PAGES];             /* since the birth of a block */
+    enum heat_state state;        /* found: by the scan under way, which leaves it open */
+    bool has_rested;              /* ever */
+    uint32_t period;              /* it is scanned at every n-th scan */
+    uint32_t faults;              /* since its last scan */
+    uint32_t rate;                /* faults in each interval, by its last scan */
+    struct heat_rest now, before; /* `before`: the one that ended at now.from */
+    uint32_t first[CHUNK_PAGES];  /* ever */
+    uint32_t since[CHUNK_PAGES];  /* since the birth of a block */
     uint32_t last[LAST_STAMPS][CHUNK_PAGES]; /* the newest stands first */
+    /* How many scans before the stamp's the page had been protected; 1: in the one before. */
+    uint8_t since_scans[CHUNK_PAGES], last_scans[LAST_STAMPS][CHUNK_PAGES];
 };
 
 struct scan {
@@ -63,9 +90,15 @@ struct heat {
     size_t chunk_count, chunk_room, last_chunk; /* last: found by the last search */
     struct write_watch_region *regions;
     struct ranges watched, seen; /* of the last pass over the mappings, and of this one */
-    uint32_t asked_ms; /* no later than the next request; the clock is read where pages were found,
+    uint32_t asked_ms;  /* no later than the next request; the clock is read where pages were found,
                           and after requests that take time */
-    bool peeks;        /* this pass protects nothing, and fills `fresh` */
+    bool peeks;         /* this pass protects nothing, and fills `fresh` */
+    bool opens;         /* the request under way protects nothing, because its chunks are new */
+    bool finds_new;     /* the request under way is for new chunks, */
+    uint64_t new_pages; /* … of which the scan has found so many pages */
+    bool takes_all;     /* in the next scan, or in this one, no chunk rests */
+    uint64_t rate;      /* the sum of the chunks' */
+    bool young;         /* of this look: nothing can be cold yet */
     struct ranges fresh; /* of the last peek: pages written since the last scan */
     size_t fresh_at;     /* where the last search in it ended */
     uint32_t look_ms;    /* when heat_lock() was called */
@@ -75,6 +108,7 @@ struct heat {
                            began; rising */
     size_t step_count, step_room;
     struct heat_write known_write;
+    unsigned known_scans; /* of known_write */
     void (*before_scan)(void *context);
     void *context;
 };
@@ -116,6 +150,10 @@ static struct heat_chunk *heat_chunk(struct heat *heat, uint64_t number)
     if (!chunk)
         return NULL;
     chunk->number = number;
+    chunk->period = 1;
+    chunk->state = heat->opens ? CHUNK_FOUND : CHUNK_PROTECTED;
+    chunk->now = (struct heat_rest){(int64_t)heat->scan_count - 1, (int64_t)heat->scan_count};
+    chunk->before = chunk->now;
     memmove(&heat->chunks[at + 1], &heat->chunks[at],
             (heat->chunk_count - at) * sizeof *heat->chunks);
     heat->chunks[at] = chunk;
@@ -135,20 +173,38 @@ static size_t heat_place(const struct heat *heat, uint64_t address)
     return (size_t)(address & ((1u << CHUNK_LOG2) - 1)) / heat->page_bytes;
 }
 
+static uint8_t heat_scans_since(const struct heat *heat, const struct heat_chunk *chunk)
+{
+    int64_t scans = (int64_t)heat->scan_count - chunk->now.from;
+    return (uint8_t)(scans < 1 ? 1 : scans < UINT8_MAX ? scans : UINT8_MAX);
+}
+
+/* A page that was left open is found again, whether it was written again or not. */
+static void heat_stamp_page(struct heat *heat, struct heat_chunk *chunk, size_t at, uint32_t now_ms)
+{
+    bool again = chunk->state != CHUNK_PROTECTED && chunk->first[at] == chunk->last[0][at];
+    for (size_t i = LAST_STAMPS - 1; i > 0; i--) {
+        chunk->last[i][at] = chunk->last[i - 1][at];
+        chunk->last_scans[i][at] = chunk->last_scans[i - 1][at];
+    }
+    chunk->last[0][at] = now_ms;
+    chunk->last_scans[0][at] = heat_scans_since(heat, chunk);
+    if (!chunk->first[at] || again)
+        chunk->first[at] = now_ms;
+    if (!chunk->since[at]) {
+        chunk->since[at] = now_ms;
+        chunk->since_scans[at] = chunk->last_scans[0][at];
+    }
+    chunk->faults += chunk->state == CHUNK_PROTECTED && chunk->last[1][at];
+}
+
 static void heat_stamp(struct heat *heat, uint64_t start, uint64_t end, uint32_t now_ms)
 {
     for (uint64_t page = start; page < end; page += heat->page_bytes) {
         struct heat_chunk *chunk = heat_chunk(heat, page >> CHUNK_LOG2);
-        size_t at = heat_place(heat, page);
         if (!chunk)
             return;
-        for (size_t i = LAST_STAMPS - 1; i > 0; i--)
-            chunk->last[i][at] = chunk->last[i - 1][at];
-        chunk->last[0][at] = now_ms;
-        if (!chunk->first[at])
-            chunk->first[at] = now_ms;
-        if (!chunk->since[at])
-            chunk->since[at] = now_ms;
+        heat_stamp_page(heat, chunk, heat_place(heat, page), now_ms);
     }
 }
 
@@ -169,6 +225,8 @@ unsigned heat_of(struct heat *heat, uint64_t address)
 {
     const struct heat_chunk *chunk = heat_find_chunk(heat, address >> CHUNK_LOG2);
     size_t at = heat_place(heat, address);
+    if (heat->young)
+        return HEAT_KNOWN;
     if (heat->blind)
         return 0;
     if (heat_is_fresh(heat, address))
@@ -212,6 +270,8 @@ static bool heat_keep_range(struct ranges *ranges, const struct write_watch_regi
 
 static void heat_found(struct heat *heat, const struct write_watch_region *written)
 {
+    if (heat->finds_new)
+        heat->new_pages += (written->end - written->start) / heat->page_bytes;
     if (!heat->peeks)
         heat_stamp(heat, written->start, written->end, heat->asked_ms);
     else if (!heat_keep_range(&heat->fresh, written))
@@ -229,7 +289,7 @@ static uint64_t heat_regions_of(const struct heat *heat, uint64_t start, uint64_
 /* False: the range is not registered, because it was just mapped anew. */
 static bool heat_scan_range(struct heat *heat, uint64_t start, uint64_t end)
 {
-    uint64_t protects = heat->peeks ? 0 : WRITE_WATCH_PROTECT_MATCHING;
+    uint64_t protects = heat->peeks || heat->opens ? 0 : WRITE_WATCH_PROTECT_MATCHING;
     struct write_watch_scan scan = {.size_bytes = sizeof scan,
                                     .flags = protects | WRITE_WATCH_CHECK_ASYNC,
                                     .start = start,
@@ -258,6 +318,111 @@ static bool heat_scan_range(struct heat *heat, uint64_t start, uint64_t end)
     return true;
 }
 
+/* ---- Which chunks a scan takes ---- */
+
+enum heat_fate { FATE_NEW, FATE_TAKEN, FATE_OPEN, FATE_RESTS };
+
+/* `at`: where the chunk with that number stands, if there is one. */
+static enum heat_fate heat_fate_of(const struct heat *heat, size_t at, uint64_t number)
+{
+    const struct heat_chunk *chunk = at < heat->chunk_count ? heat->chunks[at] : NULL;
+    if (!chunk || chunk->number != number)
+        return FATE_NEW;
+    if (heat->takes_all)
+        return FATE_TAKEN;
+    if (chunk->state == CHUNK_FOUND) /* by way of another mapping */
+        return FATE_OPEN;
+    return (int64_t)heat->scan_count >= chunk->now.due ? FATE_TAKEN : FATE_RESTS;
+}
+
+/* The end of the chunks from `start` on that have the same fate. */
+static uint64_t heat_part(struct heat *heat, uint64_t start, uint64_t end, enum heat_fate *fate)
+{
+    size_t at = heat_first_chunk(heat, start >> CHUNK_LOG2);
+    uint64_t number = start >> CHUNK_LOG2, past = (end - 1) >> CHUNK_LOG2;
+    *fate = heat_fate_of(heat, at, number);
+    do
+        number = *fate != FATE_NEW        ? number + 1
+                 : at < heat->chunk_count ? heat->chunks[at]->number
+                                          : past + 1;
+    while (number <= past && *fate != FATE_NEW && heat_fate_of(heat, ++at, number) == *fate);
+    return number > past ? end : number << CHUNK_LOG2;
+}
+
+/* Chunks of which no page was found so far. As long as none is, requests get longer, because there
+ * are large mappings that are hardly used. */
+static bool heat_scan_new(struct heat *heat, uint64_t start, uint64_t end)
+{
+    bool watched = true;
+    heat->finds_new = true;
+    for (uint64_t bytes = NEW_BYTES, to; watched && start < end; start = to) {
+        uint64_t before = heat->new_pages;
+        to = (start & ~(uint64_t)(NEW_BYTES - 1)) + bytes;
+        to = to < end && to > start ? to : end;
+        heat->opens = !heat->takes_all && before > FAULTS_MOST;
+        watched = heat_scan_range(heat, start, to);
+        bytes = heat->new_pages == before ? 2 * bytes : NEW_BYTES;
+    }
+    heat->finds_new = heat->opens = false;
+    return watched;
+}
+
+/* False: the range is not registered, because it was just mapped anew. */
+static bool heat_scan_parts(struct heat *heat, uint64_t start, uint64_t end)
+{
+    bool watched = true;
+    if (heat->peeks)
+        return heat_scan_range(heat, start, end);
+    for (uint64_t to; watched && start < end; start = to) {
+        enum heat_fate fate;
+        to = heat_part(heat, start, end, &fate);
+        heat->opens = fate == FATE_OPEN;
+        if (fate == FATE_NEW)
+            watched = heat_scan_new(heat, start, to);
+        else if (fate != FATE_RESTS)
+            watched = heat_scan_range(heat, start, to);
+    }
+    heat->opens = false;
+    return watched;
+}
+
+/* How long the chunk rests: longer while the faults of all are too many, and again shorter when
+ * they are few. */
+static uint32_t heat_period_of(const struct heat *heat, const struct heat_chunk *chunk)
+{
+    uint32_t period = chunk->period;
+    uint64_t others = heat->rate - chunk->rate;
+    if (chunk->faults >= FAULTS_FEW && others + chunk->faults / period > FAULTS_MOST)
+        return 2 * period < PERIOD_MOST ? 2 * period : PERIOD_MOST;
+    if (period > 1 && others + chunk->faults / (period / 2) <= FAULTS_MOST / 2)
+        return period / 2;
+    return period;
+}
+
+/* After the scan with the number `scan`. */
+static void heat_pace_chunk(struct heat *heat, struct heat_chunk *chunk, int64_t scan)
+{
+    if (chunk->state == CHUNK_FOUND && !heat->takes_all) {
+        chunk->state = CHUNK_OPEN;
+        chunk->has_rested = true;
+        chunk->period = 2;
+        chunk->now.due = scan + (heat->new_pages > 4 * FAULTS_MOST ? 2 : 1);
+        return;
+    }
+    if (!heat->takes_all && scan < chunk->now.due)
+        return;
+    uint32_t period = heat_period_of(heat, chunk);
+    heat->rate -= chunk->rate;
+    chunk->rate = chunk->faults / period;
+    heat->rate += chunk->rate;
+    chunk->period = period;
+    chunk->has_rested |= period > 1;
+    chunk->faults = 0;
+    chunk->state = CHUNK_PROTECTED;
+    chunk->before = chunk->now;
+    chunk->now = (struct heat_rest){scan, scan + period};
+}
+
 /* Whether the range was registered in the last pass. Called in the order of addresses; `passed`
  * counts the ranges below. */
 static bool heat_was_watched(const struct heat *heat, const struct write_watch_region *range,
@@ -275,9 +440,9 @@ static bool heat_watch(struct heat *heat, const struct write_watch_region *range
 {
     if (!heat_was_watched(heat, range, passed) && !heat_register(heat, range->start, range->end))
         return false;
-    if (!heat_scan_range(heat, range->start, range->end) &&
+    if (!heat_scan_parts(heat, range->start, range->end) &&
         !(heat_register(heat, range->start, range->end) &&
-          heat_scan_range(heat, range->start, range->end)))
+          heat_scan_parts(heat, range->start, range->end)))
         return false;
     heat_keep_range(&heat->seen, range);
     return true;
@@ -304,11 +469,16 @@ static bool heat_scan_mappings(struct heat *heat, struct writable_maps *maps)
             heat_register(heat, ends[0].start, ends[0].end));
 }
 
-static void heat_note_scan(struct heat *heat, uint32_t begin_ms)
+/* False: no memory. */
+static bool heat_note_scan(struct heat *heat, uint32_t begin_ms)
 {
     heat->known_write = (struct heat_write){0};
-    if (array_make_room(&heat->scans, &heat->scan_room, heat->scan_count, sizeof *heat->scans))
-        heat->scans[heat->scan_count++] = (struct scan){begin_ms, heat_now_ms(heat) + 1};
+    if (!array_make_room(&heat->scans, &heat->scan_room, heat->scan_count, sizeof *heat->scans))
+        return false;
+    for (size_t i = 0; i < heat->chunk_count; i++)
+        heat_pace_chunk(heat, heat->chunks[i], (int64_t)heat->scan_count);
+    heat->scans[heat->scan_count++] = (struct scan){begin_ms, heat_now_ms(heat) + 1};
+    return true;
 }
 
 /* Goes over all mappings, with the lock. False: the process was not there to the end. */
@@ -319,6 +489,7 @@ static bool heat_pass(struct heat *heat, bool peeks)
     heat->peeks = peeks;
     heat->asked_ms = heat_now_ms(heat);
     heat->fresh.count = heat->fresh_at = 0;
+    heat->new_pages = 0;
     heat->gone = error == -ESRCH;
     heat->blind = error && !heat->gone; /* descriptors or memory are short */
     bool watched = !error && heat_scan_mappings(heat, &maps);
@@ -333,21 +504,20 @@ static void heat_scan(struct heat *heat)
     if (heat->before_scan)
         heat->before_scan(heat->context);
     uint32_t begin_ms = heat_now_ms(heat);
-    if (heat_pass(heat, false) && !heat->blind)
-        heat_note_scan(heat, begin_ms);
+    heat->takes_all = !(heat_pass(heat, false) && !heat->blind && heat_note_scan(heat, begin_ms));
 }
 
 static void *heat_thread(void *context)
 {
     struct heat *heat = context;
-    uint64_t due_ns = heat->begin_ns;
     pthread_mutex_lock(&heat->lock);
     while (!heat->stops && !heat->gone) {
-        heat_scan(heat);
-        due_ns = now_monotonic_ns() + heat->interval_ns;
+        uint64_t due_ns = now_monotonic_ns() + heat->interval_ns;
         struct timespec due = {(time_t)(due_ns / 1000000000u), (long)(due_ns % 1000000000u)};
         while (!heat->stops && pthread_cond_timedwait(&heat->woken, &heat->lock, &due) == 0)
             ;
+        if (!heat->stops && !heat->gone)
+            heat_scan(heat);
     }
     pthread_mutex_unlock(&heat->lock);
     return NULL;
@@ -356,10 +526,13 @@ static void *heat_thread(void *context)
 void heat_lock(struct heat *heat, enum heat_look how)
 {
     pthread_mutex_lock(&heat->lock);
-    if (!heat->gone && how == HEAT_SCAN)
-        heat_scan(heat);
-    else if (!heat->gone)
+    heat->young = how != HEAT_SCAN && !heat->scan_count && heat_now_ms(heat) <= SECOND_MS;
+    if (!heat->gone && how == HEAT_PEEK && !heat->young)
         heat_pass(heat, true);
+    if (!heat->gone && how != HEAT_PEEK && !heat->young) {
+        heat->takes_all = true;
+        heat_scan(heat);
+    }
     heat->look_ms = heat_now_ms(heat);
 }
 
@@ -390,20 +563,50 @@ uint32_t heat_ms_at(const struct heat *heat, uint64_t monotonic_ns)
                : 0;
 }
 
-/* How many scans began at `ms` or before. */
-static size_t heat_scans_until(const struct heat *heat, uint32_t ms)
+/* The number of the newest scan that had ended by `ms`; -1: there is none. */
+static int64_t heat_scan_ended(const struct heat *heat, uint32_t ms)
 {
     size_t first = 0;
-    SEARCH_FIRST(first, heat->scan_count, at, heat->scans[at].begin_ms <= ms);
-    return first;
+    SEARCH_FIRST(first, heat->scan_count, at, heat->scans[at].end_ms <= ms);
+    return (int64_t)first - 1;
 }
 
-uint32_t heat_scan_around(const struct heat *heat, uint32_t ms)
+/* The newest scan up to `scan` that has protected the chunk; -1: none has, or it is not known any
+ * more. */
+static int64_t heat_scan_of_chunk(const struct heat_chunk *chunk, int64_t scan)
 {
-    size_t before = ms ? heat_scans_until(heat, ms - 1) : 0;
-    if (!heat->scan_count)
-        return 0;
-    return heat->scans[before < heat->scan_count ? before : heat->scan_count - 1].end_ms;
+    if (scan >= chunk->now.from)
+        return scan < chunk->now.due ? chunk->now.from : scan;
+    if (scan >= chunk->before.from)
+        return scan < chunk->before.due ? chunk->before.from : scan;
+    return chunk->has_rested ? -1 : scan;
+}
+
+/* The same for all chunks of a range: up to which scan it is known what was written there. */
+static int64_t heat_scan_of(struct heat *heat, uint64_t start, uint64_t end, int64_t scan)
+{
+    int64_t least = scan;
+    for (size_t at = heat_first_chunk(heat, start >> CHUNK_LOG2);
+         at < heat->chunk_count && heat->chunks[at]->number << CHUNK_LOG2 < end; at++) {
+        int64_t of_chunk = heat_scan_of_chunk(heat->chunks[at], scan);
+        least = of_chunk < least ? of_chunk : least;
+    }
+    return least;
+}
+
+uint32_t heat_scan_before(struct heat *heat, uint64_t start, uint64_t end, uint32_t ms)
+{
+    int64_t scan = heat_scan_of(heat, start, end, heat_scan_ended(heat, ms));
+    return scan < 0 ? 0 : heat->scans[scan].begin_ms;
+}
+
+uint32_t heat_scan_around(struct heat *heat, uint64_t start, uint64_t end, uint32_t ms)
+{
+    size_t first = 0;
+    SEARCH_FIRST(first, heat->scan_count, at, heat->scans[at].begin_ms < ms);
+    int64_t newest = (int64_t)(first < heat->scan_count ? first + 1 : heat->scan_count) - 1;
+    int64_t scan = heat_scan_of(heat, start, end, newest);
+    return scan < 0 ? 0 : heat->scans[scan].end_ms;
 }
 
 /* When the request began that has stamped a page. */
@@ -415,22 +618,18 @@ static uint32_t heat_step_from(const struct heat *heat, uint32_t stamp_ms)
     return took ? heat->steps[first].from_ms : stamp_ms;
 }
 
-uint32_t heat_scan_before(const struct heat *heat, uint32_t ms)
+/* The write that a scan has stamped came after the beginning of the scan before that had protected
+ * the page, `scans` earlier. Pages that lie beside each other were mostly written between the same
+ * scans. */
+static struct heat_write heat_write_of(struct heat *heat, uint32_t stamp_ms, unsigned scans)
 {
-    size_t count = heat_scans_until(heat, ms);
-    while (count && heat->scans[count - 1].end_ms > ms)
-        count--;
-    return count ? heat->scans[count - 1].begin_ms : 0;
-}
-
-/* The write that a scan has stamped came after the scan before had begun. Pages that lie beside
- * each other were mostly written between the same scans. */
-static struct heat_write heat_write_of(struct heat *heat, uint32_t stamp_ms)
-{
-    if (heat->known_write.until != stamp_ms)
-        heat->known_write = (struct heat_write){.after = heat_scan_before(heat, stamp_ms),
-                                                .until = stamp_ms,
-                                                .seen_from = heat_step_from(heat, stamp_ms)};
+    if (heat->known_write.until == stamp_ms && heat->known_scans == scans)
+        return heat->known_write;
+    int64_t before = heat_scan_ended(heat, stamp_ms) - (int64_t)(scans - 1);
+    heat->known_scans = scans;
+    heat->known_write = (struct heat_write){.after = before < 0 ? 0 : heat->scans[before].begin_ms,
+                                            .until = stamp_ms,
+                                            .seen_from = heat_step_from(heat, stamp_ms)};
     return heat->known_write;
 }
 
@@ -444,8 +643,10 @@ bool heat_pages_born(struct heat *heat, uint64_t start, uint64_t end, uint32_t b
         size_t at = heat_place(heat, page);
         chunk->since[at] = 0;
         for (size_t i = 0; i < LAST_STAMPS; i++)
-            if (chunk->last[i][at] && chunk->last[i][at] >= birth_ms)
+            if (chunk->last[i][at] && chunk->last[i][at] >= birth_ms) {
                 chunk->since[at] = chunk->last[i][at];
+                chunk->since_scans[at] = chunk->last_scans[i][at];
+            }
         known &= !chunk->last[LAST_STAMPS - 1][at] || chunk->last[LAST_STAMPS - 1][at] < birth_ms;
     }
     return known;
@@ -470,13 +671,13 @@ bool heat_writes_of(struct heat *heat, uint64_t page, uint32_t birth_ms, uint32_
     *first = *last = (struct heat_write){0};
     if (!chunk || !chunk->since[at])
         return true;
-    struct heat_write seen = heat_write_of(heat, chunk->since[at]);
+    struct heat_write seen = heat_write_of(heat, chunk->since[at], chunk->since_scans[at]);
     if (heat_order_of(&seen, ms) == SEEN_AFTER)
         return true; /* the first that was seen is another block's */
     *first = *last = seen;
     for (size_t i = 0; i < LAST_STAMPS && chunk->last[i][at] >= birth_ms && chunk->last[i][at];
          i++) {
-        seen = heat_write_of(heat, chunk->last[i][at]);
+        seen = heat_write_of(heat, chunk->last[i][at], chunk->last_scans[i][at]);
         enum heat_order order = heat_order_of(&seen, ms);
         if (order == SEEN_AROUND)
             until = seen.until;

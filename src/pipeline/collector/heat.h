@@ -1,5 +1,5 @@
 /* When the private pages of a process were written last. The recorder makes a userfaultfd in the
- * process and hands it over. All else is done from outside, once in each `interval`:
+ * process and hands it over. All else is done from outside, after each `interval`:
  *
  *   register     private mappings that can be written, new ones too      UFFDIO_REGISTER, write protection
  *   scan         pages written since the last scan, protected again      PAGEMAP_SCAN
@@ -9,7 +9,10 @@
  *
  * The program's writes do not wait: the kernel removes the protection itself
  * (UFFD_FEATURE_WP_ASYNC, Linux 6.7). A stamp is never earlier than the write, and at most one
- * interval later. Memory: 10 KiB for each 2 MiB that were written. When the last descriptor is
+ * interval later. Where the program writes more than 5,500 pages again in each interval (21 MiB),
+ * memory that is written all the time rests: only every second or fourth scan takes it, and a stamp
+ * is so many intervals later at most. Bounds of writes are always those of the scans that protected
+ * the page. Memory: 12 KiB for each 2 MiB that were written. When the last descriptor is
  * closed, the kernel ends the protection.
  *
  * For page_use.h, which looks at single blocks, a page keeps its last three stamps, and the first
@@ -42,9 +45,12 @@ void heat_end(struct heat *heat); /* NULL is allowed */
  * Between the two calls heat_of() returns the HEAT_ bits of a page; 0: not known.
  *
  * A scan makes the program's next write to each page slower (0.9 us). A peek protects nothing and
- * stamps nothing: it only finds the pages that were written since the last scan. After a scan, the
- * lives of blocks are known up to it. */
-enum heat_look { HEAT_PEEK, HEAT_SCAN };
+ * stamps nothing: it only finds the pages that were written since their last scan. After a scan of
+ * this kind, which leaves nothing out, the lives of blocks are known up to it.
+ *
+ * HEAT_LAST is a scan. It, and a peek, ask for nothing if there was no scan yet and the process is
+ * younger than a second: then all pages are known to be warm. */
+enum heat_look { HEAT_PEEK, HEAT_SCAN, HEAT_LAST };
 void heat_lock(struct heat *heat, enum heat_look how);
 unsigned heat_of(struct heat *heat, uint64_t address);
 void heat_unlock(struct heat *heat);
@@ -59,11 +65,12 @@ void heat_before_scans(struct heat *heat, void (*call)(void *context), void *con
 void heat_hold(struct heat *heat);
 
 uint32_t heat_ms_at(const struct heat *heat, uint64_t monotonic_ns);
-/* The beginning of the newest scan that had ended by `ms`; 0: there is none. */
-uint32_t heat_scan_before(const struct heat *heat, uint32_t ms);
-/* The end of the first scan that began at `ms` or later, or else of the newest scan; 0: there is
- * none. */
-uint32_t heat_scan_around(const struct heat *heat, uint32_t ms);
+/* Of the pages of a range. The beginning of the newest scan that had ended by `ms` and protected
+ * them all; 0: there is none, or it is not known any more. */
+uint32_t heat_scan_before(struct heat *heat, uint64_t start, uint64_t end, uint32_t ms);
+/* The end of the first scan that began at `ms` or later, or else of the newest scan. Where pages of
+ * the range were left out: of the newest one before that took them all. 0: there is none. */
+uint32_t heat_scan_around(struct heat *heat, uint64_t start, uint64_t end, uint32_t ms);
 
 /* Says that a block with these whole pages was born then. False: the stamps from about its birth
  * have been overwritten by later ones. */

@@ -234,7 +234,7 @@ int look_sweep(struct look_sweep *sweep, struct pages *pages)
     pages->at_once = look_sweep_is_small(sweep->smaps);
     bool is_held = !error && sweep->heat;
     if (is_held)
-        heat_lock(sweep->heat, sweep->is_last ? HEAT_SCAN : HEAT_PEEK);
+        heat_lock(sweep->heat, sweep->is_last ? HEAT_LAST : HEAT_PEEK);
     if (!error)
         error = page_table_visit(pages, ranges, count, look_sweep_visit, sweep);
     if (is_held)

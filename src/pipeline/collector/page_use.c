@@ -422,9 +422,12 @@ static bool page_use_end_life(struct page_use *use, struct page_use_sums *sums,
                               const struct live_block *block, uint32_t end_ms, uint64_t told)
 {
     struct profile_page_use *row = page_use_row(sums, block->site);
+    uint64_t start = page_use_start_of(use, block->address);
+    uint64_t end = page_use_end_of(use, block->address, block->size_bytes);
     struct life life = {.birth_ms = (uint32_t)block->birth_ticks,
                         .end_ms = end_ms,
-                        .scan_ms = end_ms ? heat_scan_before(use->heat, end_ms - 1) : 0};
+                        .scan_ms =
+                            end_ms ? heat_scan_before(use->heat, start, end, end_ms - 1) : 0};
     bool known = told != NOT_TOLD && !block->slack_bytes && life.scan_ms > life.birth_ms &&
                  page_use_look_at_pages(use, block, &life);
     if (!known) {
@@ -506,11 +509,16 @@ static void page_use_copy(struct page_use_sums *to, const struct page_use_sums *
 
 static void page_use_add_alive(struct page_use *use, struct page_use_sums *sums, uint32_t now_ms)
 {
-    uint32_t end_ms = heat_scan_around(use->heat, now_ms);
     for (const struct live_block *block = use->lives.slots; block < live_table_end(&use->lives);
-         block++)
-        if (block->address && page_use_end_life(use, sums, block, end_ms, write_watch_told(0)))
+         block++) {
+        if (!block->address)
+            continue;
+        uint64_t start = page_use_start_of(use, block->address);
+        uint64_t end = page_use_end_of(use, block->address, block->size_bytes);
+        uint32_t end_ms = heat_scan_around(use->heat, start, end, now_ms);
+        if (page_use_end_life(use, sums, block, end_ms, write_watch_told(0)))
             page_use_row(sums, block->site)->alive_count++;
+    }
 }
 
 static int page_use_by_path(const void *left, const void *right)

@@ -249,6 +249,164 @@ static void a_peek_leaves_pages_as_they_are(void **state)
     munmap(late, 4 * PAGE);
 }
 
+/* ---- Memory that is written more than a half percent of a processor allows ------------------- */
+
+enum { HOT = 16000, ROUNDS = 24, SETTLED = 8 };
+enum { HOT_INTERVAL_MS = 50 };
+#define HOT_INTERVAL_NS (HOT_INTERVAL_MS * 1000000u)
+
+struct write_times {
+    uint32_t from_ms, to_ms;
+};
+
+static uint32_t newest_scan(struct heat *heat)
+{
+    heat_hold(heat);
+    uint32_t end_ms = heat_scan_around(heat, 0, 1, UINT32_MAX);
+    heat_unlock(heat);
+    return end_ms;
+}
+
+static void wait_for_scan(struct heat *heat)
+{
+    for (uint32_t newest = newest_scan(heat); newest_scan(heat) == newest;)
+        usleep(MS);
+    usleep(3 * MS); /* no write in the millisecond of a scan */
+}
+
+static long faults(void)
+{
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_minflt;
+}
+
+/* Not while a scan is under way. Returns the faults. */
+static long write_each(struct heat *heat, char *memory, size_t pages, struct write_times *times)
+{
+    heat_hold(heat);
+    long before = faults();
+    times->from_ms = heat_ms_at(heat, now_monotonic_ns());
+    for (size_t i = 0; i < pages; i++)
+        memory[i * PAGE]++;
+    times->to_ms = heat_ms_at(heat, now_monotonic_ns());
+    long found = faults() - before;
+    heat_unlock(heat);
+    return found;
+}
+
+static void assert_between(const struct heat_write *said, const struct write_times *times)
+{
+    assert_true(said->after <= times->to_ms + 1);
+    assert_true(said->until + 1 >= times->from_ms);
+}
+
+/* What is said of a page is true up to the scan up to which it is said. */
+static void assert_bounds(struct heat *heat, const char *memory, size_t page,
+                          const struct write_times *times, size_t count)
+{
+    uint64_t address = (uint64_t)(uintptr_t)(memory + page * PAGE);
+    struct heat_write first, last;
+    heat_hold(heat);
+    uint32_t end_ms = heat_scan_around(heat, address, address + PAGE, UINT32_MAX);
+    assert_true(!end_ms || heat_scan_before(heat, address, address + PAGE, end_ms) < end_ms);
+    while (count && times[count - 1].to_ms >= end_ms)
+        count--;
+    if (count) {
+        assert_true(heat_writes_of(heat, address, 1, end_ms, &first, &last));
+        assert_between(&first, &times[0]);
+        assert_between(&last, &times[count - 1]);
+    }
+    heat_unlock(heat);
+}
+
+/* If nothing rested, each page would have a fault after each scan. On a busy machine there may be
+ * several scans between two rounds. */
+static void memory_that_is_always_written_rests(void **state)
+{
+    (void)state;
+    if (heat_missing())
+        skip();
+    char *memory = memory_of(HOT);
+    struct heat *heat = heat_begin(getpid(), write_watch_open(), HOT_INTERVAL_NS);
+    struct write_times times[ROUNDS];
+    long most = 0;
+    assert_non_null(heat);
+    for (size_t round = 0; round < ROUNDS; round++) {
+        long found = write_each(heat, memory, HOT, &times[round]);
+        most += round >= SETTLED ? found : 0;
+        wait_for_scan(heat);
+        for (size_t page = 0; page < HOT; page += HOT / 16 + 1)
+            assert_bounds(heat, memory, page, times, round + 1);
+    }
+    uint32_t scans = (newest_scan(heat) - times[SETTLED].from_ms) / HOT_INTERVAL_MS + 1;
+    assert_true(most < (long)scans * HOT * 2 / 3);
+    heat_lock(heat, HEAT_PEEK); /* what rests is not said to be cold */
+    for (size_t page = 0; page < HOT; page++)
+        assert_int_equal(of(heat, memory, page) & ~HEAT_FILLED, HEAT_KNOWN);
+    heat_unlock(heat);
+    heat_lock(heat, HEAT_SCAN); /* the last scan takes all */
+    heat_unlock(heat);
+    for (size_t page = 0; page < HOT; page += HOT / 16 + 1)
+        assert_bounds(heat, memory, page, times, ROUNDS);
+    heat_end(heat);
+    munmap(memory, HOT * PAGE);
+}
+
+/* One that is left open at first is found twice, and was filled once. */
+static void memory_that_was_hot_cools_down(void **state)
+{
+    (void)state;
+    if (heat_missing())
+        skip();
+    char *memory = memory_of(HOT);
+    struct heat *heat = heat_begin(getpid(), write_watch_open(), HOT_INTERVAL_NS);
+    struct write_times times[ROUNDS];
+    assert_non_null(heat);
+    for (size_t round = 0; round < ROUNDS; round++) {
+        write_each(heat, memory, round ? HOT / 2 : HOT, &times[round]);
+        wait_for_scan(heat);
+    }
+    for (int scans = 0; scans < 20; scans++) /* the longest rest is over */
+        wait_for_scan(heat);
+    usleep(1100 * MS);
+    heat_lock(heat, HEAT_PEEK);
+    for (size_t page = 0; page < HOT; page++)
+        assert_int_equal(of(heat, memory, page),
+                         HEAT_KNOWN | HEAT_COLD_1S | (page < HOT / 2 ? 0 : HEAT_FILLED));
+    heat_unlock(heat);
+    heat_end(heat);
+    munmap(memory, HOT * PAGE);
+}
+
+/* A process that has not lived for a second has nothing cold, and is not asked. */
+static void a_young_process_is_not_scanned(void **state)
+{
+    (void)state;
+    struct heat *heat = begin();
+    char *memory = memory_of(PAGES);
+    memset(memory, 1, PAGES * PAGE);
+    for (int how = HEAT_PEEK; how <= HEAT_LAST; how += HEAT_LAST - HEAT_PEEK) {
+        struct write_times times;
+        heat_lock(heat, (enum heat_look)how);
+        unsigned found = of(heat, memory, 0);
+        uint32_t scanned = heat_scan_around(heat, 0, 1, UINT32_MAX);
+        heat_unlock(heat);
+        long again = write_each(heat, memory, PAGES, &times);
+        if (times.to_ms > 1000) /* a busy machine */
+            break;
+        assert_int_equal(found, HEAT_KNOWN);
+        assert_int_equal(scanned, 0);
+        assert_true(again < PAGES);
+    }
+    usleep(1100 * MS);
+    heat_lock(heat, HEAT_LAST);
+    assert_true(heat_scan_around(heat, 0, 1, UINT32_MAX) > 1000);
+    heat_unlock(heat);
+    heat_end(heat);
+    munmap(memory, PAGES * PAGE);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -259,6 +417,9 @@ int main(void)
         cmocka_unit_test(what_is_mapped_anew_is_watched),
         cmocka_unit_test(a_scan_that_fails_is_not_known),
         cmocka_unit_test(a_peek_leaves_pages_as_they_are),
+        cmocka_unit_test(memory_that_is_always_written_rests),
+        cmocka_unit_test(memory_that_was_hot_cools_down),
+        cmocka_unit_test(a_young_process_is_not_scanned),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,10 +6,12 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 #include "base/now.h"
@@ -479,6 +481,138 @@ static void a_window_forgets_what_ended_before(void **state)
     assert_null(page_use_take(use, ticks_now(), &count));
 }
 
+/* ---- A block in memory of which so much is written that it rests ------------------------------- */
+
+enum { HOT = 12000, PARTS = 8, ROUNDS = 24 };
+#define HOT_INTERVAL_NS 20000000u
+
+static void begin_hot(void)
+{
+    heat_end(heat);
+    page_use_free(use);
+    munmap(memory, PAGES * PAGE);
+    memory = mmap(NULL, HOT * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(memory != MAP_FAILED);
+    madvise(memory, HOT * PAGE, MADV_NOHUGEPAGE);
+    heat = heat_begin(getpid(), write_watch_open(), HOT_INTERVAL_NS);
+    use = page_use_new(clock_read());
+    assert_non_null(heat);
+    usleep(20 * MS);
+    page_use_begin(use, heat);
+}
+
+static uint32_t newest_scan(void)
+{
+    heat_hold(heat);
+    uint32_t end_ms = heat_scan_around(heat, 0, 1, UINT32_MAX);
+    heat_unlock(heat);
+    return end_ms;
+}
+
+static void wait_for_scan(void)
+{
+    for (uint32_t newest = newest_scan(); newest_scan() == newest;)
+        usleep(MS);
+    usleep(3 * MS);
+}
+
+/* As the recorder asks before a free. */
+static uint64_t written_of(const char *pages, size_t count)
+{
+    enum { REGIONS = 4096 };
+    static struct write_watch_region regions[REGIONS];
+    struct write_watch_scan scan = {.size_bytes = sizeof scan,
+                                    .start = (uintptr_t)pages,
+                                    .end = (uintptr_t)(pages + count * PAGE),
+                                    .regions = (uintptr_t)regions,
+                                    .region_count = REGIONS,
+                                    .category_mask = WRITE_WATCH_WRITTEN | WRITE_WATCH_PRESENT,
+                                    .return_mask = WRITE_WATCH_WRITTEN};
+    int pagemap = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+    int found = ioctl(pagemap, WRITE_WATCH_SCAN, &scan);
+    uint64_t written = 0;
+    close(pagemap);
+    assert_true(found >= 0 && scan.walk_end == scan.end);
+    for (int i = 0; i < found; i++)
+        written += (regions[i].end - regions[i].start) / PAGE;
+    return written;
+}
+
+/* Of one part, when it was written last. On a busy machine each step takes long. */
+struct written {
+    uint64_t from_ns, to_ns;
+};
+
+/* Part i is written in all rounds but the last `quiet[i]`. */
+static void write_in_rounds(char *pages, size_t part, const int *quiet, struct written *last)
+{
+    for (int round = 0; round < ROUNDS; round++) {
+        heat_hold(heat);
+        for (int i = 0; i < PARTS; i++) {
+            if (round >= ROUNDS - quiet[i])
+                continue;
+            last[i].from_ns = now_monotonic_ns();
+            for (size_t page = 0; page < part; page++)
+                pages[((size_t)i * part + page) * PAGE]++;
+            last[i].to_ns = now_monotonic_ns();
+        }
+        heat_unlock(heat);
+        wait_for_scan();
+    }
+}
+
+enum knows { AT_MOST, EXACTLY, ALL_SCANNED };
+
+static void check_hot_block(const int *quiet, enum knows knows)
+{
+    enum { PART = (HOT - 2) / PARTS, USED = PART * PARTS };
+    struct written last[PARTS];
+    double least = 0, most = 0;
+    begin_hot();
+    feed(WIRE_MALLOC, memory + HEADER, (USED + 1) * PAGE - HEADER, NODE);
+    usleep(3 * MS);
+    write_in_rounds(memory + PAGE, PART, quiet, last);
+    heat_hold(heat);
+    uint64_t written = written_of(memory + PAGE, USED);
+    for (int i = 0; i < PARTS; i++)
+        least += ms_since(last[i].to_ns) / PARTS;
+    feed(WIRE_FREE_AT, memory + HEADER, write_watch_told(written), 0);
+    for (int i = 0; i < PARTS; i++)
+        most += ms_since(last[i].from_ns) / PARTS;
+    heat_unlock(heat);
+    struct profile_page_use row = take();
+    assert_int_equal(row.count + row.unseen_count, 1);
+    double said = (double)row.drag_kib_ms / (USED * KIB);
+    double error = (double)row.drag_error_kib_ms / (USED * KIB) + 3;
+    if (row.count && said - error > most)
+        fail_msg("%.1f ms of drag are more than %.1f + %.1f", said, most, error);
+    assert_true(knows != ALL_SCANNED || (row.count == 1 && written == 0));
+    if (row.count && knows != AT_MOST && said + error < least)
+        fail_msg("%.1f ms of drag are less than %.1f - %.1f", said, least, error);
+    assert_int_equal(row.unwritten_bytes, 0);
+    munmap(memory, HOT * PAGE);
+    memory = mmap(NULL, PAGES * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+}
+
+static void what_rests_has_no_more_drag_than_is_true(void **state)
+{
+    (void)state;
+    begin();
+    check_hot_block((const int[PARTS]){0, 0, 0, 0, 3, 3, 5, 10}, AT_MOST);
+    check_hot_block((const int[PARTS]){1, 1, 1, 1, 2, 2, 2, 2}, AT_MOST);
+    check_hot_block((const int[PARTS]){0, 0, 0, 0, 0, 0, 0, 0}, EXACTLY);
+    check_hot_block((const int[PARTS]){2, 2, 2, 2, 2, 2, 2, 2}, EXACTLY);
+    check_hot_block((const int[PARTS]){4, 4, 4, 4, 4, 4, 4, 4}, EXACTLY);
+}
+
+/* All rests are over before the end: nothing is open. */
+static void what_rested_has_the_drag_that_is_true(void **state)
+{
+    (void)state;
+    begin();
+    check_hot_block((const int[PARTS]){21, 20, 20, 20, 21, 21, 21, 21}, ALL_SCANNED);
+}
+
 #define WITH_HEAT(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void)
@@ -500,6 +634,8 @@ int main(void)
         WITH_HEAT(blocks_between_two_scans_are_unseen),
         WITH_HEAT(a_block_whose_realloc_fails_late_is_still_known),
         WITH_HEAT(a_window_forgets_what_ended_before),
+        WITH_HEAT(what_rests_has_no_more_drag_than_is_true),
+        WITH_HEAT(what_rested_has_the_drag_that_is_true),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
