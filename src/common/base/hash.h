@@ -5,10 +5,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define HASH_GOLDEN 0x9E3779B97F4A7C15ull /* 2^64 by the golden ratio */
+
 /* Spreads the bits of an address or number over all 64 bits (Fibonacci hashing with one fold). */
 static inline uint64_t hash_u64(uint64_t value)
 {
-    value *= 0x9E3779B97F4A7C15ull;
+    value *= HASH_GOLDEN;
     return value ^ (value >> 32);
 }
 

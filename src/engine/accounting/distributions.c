@@ -20,10 +20,21 @@ struct distributions *distributions_new(uint64_t start_ticks, unsigned bucket_sh
     return distributions;
 }
 
+/* As bits. */
+static uint64_t distributions_lives_used(const struct distributions *distributions)
+{
+    uint64_t used = 0;
+
+    for (unsigned size = 0; size < COARSE_SIZES; size++)
+        used |= (uint64_t)distributions->lives_used[size] << size;
+    return used;
+}
+
 /* Clears what was written. Columns were never merged, so only the first ones were written. */
 static void distributions_clear(struct distributions *distributions)
 {
-    uint64_t lives = distributions->lives_used, reallocs = distributions->reallocs_used;
+    uint64_t lives = distributions_lives_used(distributions);
+    uint64_t reallocs = distributions->reallocs_used;
 
     for (; lives; lives &= lives - 1)
         memset(distributions->lives[__builtin_ctzll(lives)], 0, sizeof *distributions->lives);
@@ -33,7 +44,8 @@ static void distributions_clear(struct distributions *distributions)
     memset(distributions->columns, 0,
            (distributions->current + 1) * sizeof *distributions->columns);
     memset(distributions->large, 0, sizeof distributions->large);
-    distributions->lives_used = distributions->reallocs_used = 0;
+    memset(distributions->lives_used, 0, sizeof distributions->lives_used);
+    distributions->reallocs_used = 0;
     tally_clear(&distributions->sizes);
     tally_clear(&distributions->growths);
     tally_clear(&distributions->shrinks);
@@ -158,7 +170,7 @@ void distributions_scale(struct distributions *distributions, unsigned shift)
     tally_scale(&distributions->shrinks, shift);
     distributions_scale_bins(distributions->large, FINE_SIZES, shift);
     distributions_scale_bins(distributions->before, COARSE_SIZES, shift);
-    for (uint64_t left = distributions->lives_used; left; left &= left - 1)
+    for (uint64_t left = distributions_lives_used(distributions); left; left &= left - 1)
         distributions_scale_bins(distributions->lives[__builtin_ctzll(left)], FINE_BINS, shift);
     for (uint64_t left = distributions->reallocs_used; left; left &= left - 1)
         distributions_scale_bins(distributions->reallocs[__builtin_ctzll(left)], COARSE_SIZES,
@@ -216,9 +228,11 @@ static unsigned distributions_lowest(uint64_t bits)
 static void distributions_list_lifetimes(const struct distributions *distributions,
                                          const struct distributions_listing *listing)
 {
-    for (unsigned lifetime = 0; distributions->lives_used && lifetime < FINE_BINS; lifetime++) {
+    uint64_t used = distributions_lives_used(distributions);
+
+    for (unsigned lifetime = 0; used && lifetime < FINE_BINS; lifetime++) {
         struct distribution_bin bin = {0, 0};
-        for (uint64_t left = distributions->lives_used; left; left &= left - 1)
+        for (uint64_t left = used; left; left &= left - 1)
             distributions_add_bin(&bin, distributions->lives[distributions_lowest(left)][lifetime]);
         distributions_list(listing, distributions_fine_bound(lifetime), 0, bin);
     }
@@ -240,8 +254,10 @@ static struct distribution_bin distributions_life_bin(const struct distributions
 static void distributions_list_lives(const struct distributions *distributions,
                                      const struct distributions_listing *listing)
 {
+    uint64_t used = distributions_lives_used(distributions);
+
     for (unsigned lifetime = 0; lifetime < COARSE_BINS; lifetime++)
-        for (uint64_t left = distributions->lives_used; left; left &= left - 1) {
+        for (uint64_t left = used; left; left &= left - 1) {
             unsigned size = distributions_lowest(left);
             distributions_list(listing, distributions_coarse_bound(lifetime),
                                distributions_coarse_bound(size),

@@ -31,12 +31,9 @@ enum {
 /* 0 1 2 3 4 5 6 7 8 10 12 14 16 20 …: a bin is named by its lower bound. */
 static inline unsigned distributions_fine_bin(uint64_t value)
 {
-    unsigned log2;
+    unsigned shift = 61u - (unsigned)__builtin_clzll(value | 4); /* keeps the three highest bits */
 
-    if (value < 4)
-        return (unsigned)value;
-    log2 = 63u - (unsigned)__builtin_clzll(value);
-    return 4 * (log2 - 1) + ((unsigned)(value >> (log2 - 2)) & 3);
+    return 4 * shift + (unsigned)(value >> shift);
 }
 
 static inline uint64_t distributions_fine_bound(unsigned bin)
@@ -48,6 +45,12 @@ static inline uint64_t distributions_fine_bound(unsigned bin)
 static inline unsigned distributions_coarse_bin(uint64_t value)
 {
     return value ? 64u - (unsigned)__builtin_clzll(value) : 0;
+}
+
+/* The same of a value below 2^63. */
+static inline unsigned distributions_coarse_size(uint64_t size_bytes)
+{
+    return 63u - (unsigned)__builtin_clzll(2 * size_bytes + 1);
 }
 
 static inline uint64_t distributions_coarse_bound(unsigned bin)
@@ -62,8 +65,9 @@ struct distribution_bin {
 struct distributions {
     struct tally sizes, growths, shrinks;
     struct distribution_bin large[FINE_SIZES]; /* sizes that are too large to be counted directly */
-    uint64_t lives_used, reallocs_used; /* bits: sizes of `lives` and `reallocs` that are not all 0;
-                                         * most programs use few of them */
+    /* Sizes of `lives` and `reallocs` that are not all 0. Most programs use few of them. */
+    bool lives_used[COARSE_SIZES];
+    uint64_t reallocs_used; /* bits */
     struct distribution_bin lives[COARSE_SIZES][FINE_BINS];
     struct distribution_bin reallocs[COARSE_SIZES][COARSE_SIZES];
     /* Births by time. Those of the current column are added when it ends. */
@@ -105,8 +109,8 @@ static inline void distributions_born(struct distributions *distributions, uint6
 static inline void distributions_ended(struct distributions *distributions, uint64_t size_bytes,
                                        uint64_t lifetime_ticks, uint64_t count)
 {
-    unsigned size = distributions_coarse_bin(size_bytes);
-    distributions->lives_used |= 1ull << size;
+    unsigned size = distributions_coarse_size(size_bytes);
+    distributions->lives_used[size] = true;
     distribution_count(&distributions->lives[size][distributions_fine_bin(lifetime_ticks)],
                        size_bytes, count);
 }

@@ -108,16 +108,23 @@ static inline struct replay_thread *threads_of_stream(const struct threads *thre
 /* Where in thread_counts a call is counted that made a block, by its kind (enum wire_kind). */
 extern const uint8_t thread_counters[256];
 
-/* Counts one recorded allocation, which stands for `blocks` blocks of `bytes` bytes in all. */
-static inline void thread_born(struct replay_thread *thread, unsigned kind, uint64_t blocks,
-                               uint64_t bytes)
+/* Counts one recorded allocation, which stands for `blocks` blocks of `bytes` bytes in all.
+ * `counter`: where in thread_counts the call is counted. */
+static inline void thread_born_at(struct replay_thread *thread, size_t counter, uint64_t blocks,
+                                  uint64_t bytes)
 {
     struct thread_counts *counts = &thread->counts;
 
     counts->alloc_count += blocks;
     counts->alloc_bytes += bytes;
-    *(uint64_t *)((char *)counts + thread_counters[kind]) += blocks;
+    *(uint64_t *)((char *)counts + counter) += blocks;
     counts->live_bytes += bytes;
+}
+
+static inline void thread_born(struct replay_thread *thread, unsigned kind, uint64_t blocks,
+                               uint64_t bytes)
+{
+    thread_born_at(thread, thread_counters[kind], blocks, bytes);
 }
 
 /* A block that this thread allocated has ended. */

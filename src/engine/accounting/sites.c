@@ -89,15 +89,11 @@ void sites_sample(struct sites *sites)
     sites->has_more = true;
 }
 
-static void sites_grow_all_peaks(struct sites *sites)
+void sites_know_all_peaks(struct sites *sites)
 {
     arena_grow(&sites->all_peaks_memory, (sites->count + (size_t)1) * sizeof *sites->all_peaks);
     sites->all_peaks = sites->all_peaks_memory.base;
-}
-
-void sites_know_all_peaks(struct sites *sites)
-{
-    sites_grow_all_peaks(sites);
+    sites->room = 0; /* sites_make_room() looks at this array too */
     for (uint32_t site = 0; site < sites->count; site++)
         sites->all_peaks[site] = site_at_peak(sites, site);
     sites->has_more = true;
@@ -128,7 +124,7 @@ static struct site_wide sites_figures_of(const struct sites *sites, uint32_t sit
         .live_bytes = hot->live_bytes,
         .live_slack = hot->live_slack,
         .quiet_low = hot->quiet_low,
-        .quiet_span = hot->quiet_span,
+        .quiet_high = hot->quiet_high,
         .size_min = hot->born_count ? hot->size_min : UINT64_MAX,
         .size_max = hot->size_max,
         .temporary_count = hot->temporary_count,
@@ -150,7 +146,7 @@ void site_widen(struct sites *sites, uint32_t site)
     sites->wide[sites->wide_count] = sites_figures_of(sites, site);
     hot->born_count = SITE_WIDE;
     hot->born_bytes = sites->wide_count++;
-    hot->live_bytes = hot->quiet_span = 0;
+    hot->live_bytes = hot->quiet_high = 0;
     hot->quiet_low = 1;
 }
 
@@ -162,7 +158,7 @@ bool site_is_quiet_wide(const struct sites *sites, uint32_t site)
     if (!site_is_wide(hot))
         return false;
     wide = site_wide(sites, hot);
-    return wide->live_bytes - wide->quiet_low <= wide->quiet_span;
+    return wide->live_bytes >= wide->quiet_low && wide->live_bytes <= wide->quiet_high;
 }
 
 /* ---- Sites ---- */
@@ -179,34 +175,40 @@ struct site_rare *site_rare(struct sites *sites, uint32_t site)
     return &sites->rare[cold->rare - 1];
 }
 
-static void sites_grow_kept(struct sites *sites)
+/* Memory for one site more than there are. `room` becomes the number of sites for which there is
+ * some in all arrays so far. Returns where the array lies now. */
+static void *sites_grow_array(struct sites *sites, struct arena *memory, size_t bytes)
 {
-    if (sites->freed) {
-        arena_grow(&sites->freed_memory, sites->count * sizeof(struct site_freed));
-        sites->freed = sites->freed_memory.base;
-    }
-    if (sites->times) {
-        arena_grow(&sites->times_memory, sites->count * sizeof(struct site_times));
-        sites->times = sites->times_memory.base;
-    }
-    if (sites->samples) {
-        arena_grow(&sites->samples_memory, sites->count * sizeof(struct site_samples));
-        sites->samples = sites->samples_memory.base;
-    }
+    arena_grow(memory, (sites->count + (size_t)1) * bytes);
+    if (memory->bytes / bytes < sites->room)
+        sites->room = (uint32_t)(memory->bytes / bytes);
+    return memory->base;
+}
+
+static void sites_make_room(struct sites *sites)
+{
+    sites->room = UINT32_MAX;
+    sites->hot = sites_grow_array(sites, &sites->hot_memory, sizeof *sites->hot);
+    sites->cold = sites_grow_array(sites, &sites->cold_memory, sizeof *sites->cold);
+    if (sites->freed)
+        sites->freed = sites_grow_array(sites, &sites->freed_memory, sizeof *sites->freed);
+    if (sites->times)
+        sites->times = sites_grow_array(sites, &sites->times_memory, sizeof *sites->times);
+    if (sites->samples)
+        sites->samples = sites_grow_array(sites, &sites->samples_memory, sizeof *sites->samples);
     if (sites->all_peaks)
-        sites_grow_all_peaks(sites);
+        sites->all_peaks =
+            sites_grow_array(sites, &sites->all_peaks_memory, sizeof *sites->all_peaks);
 }
 
 uint32_t sites_add(struct sites *sites, uint32_t node)
 {
-    uint32_t site = sites->count++;
+    uint32_t site = sites->count;
 
+    if (site >= sites->room)
+        sites_make_room(sites);
+    sites->count++;
     sites->are_summed = false;
-    arena_grow(&sites->hot_memory, sites->count * sizeof(struct site_hot));
-    arena_grow(&sites->cold_memory, sites->count * sizeof(struct site_cold));
-    sites_grow_kept(sites);
-    sites->hot = sites->hot_memory.base;
-    sites->cold = sites->cold_memory.base;
     sites->hot[site].stamp = sites->stamp;
     sites->hot[site].size_min = UINT32_MAX;
     sites->cold[site].lifetime_min = UINT64_MAX;
@@ -320,6 +322,7 @@ void sites_begin_samples(struct sites *sites)
 {
     arena_grow(&sites->samples_memory, (sites->count + (size_t)1) * sizeof *sites->samples);
     sites->samples = sites->samples_memory.base;
+    sites->room = 0;
     sites->has_more = true;
     sites->are_summed = false;
     for (uint32_t site = 0; site < sites->count; site++)
@@ -577,7 +580,7 @@ static void sites_crest_wide(struct sites *sites, uint32_t site, uint64_t low, u
         sites->cold[site].peak_ticks = now_ticks;
     }
     wide->quiet_low = low;
-    wide->quiet_span = (high < wide->peak_bytes ? high : wide->peak_bytes) - low;
+    wide->quiet_high = high < wide->peak_bytes ? high : wide->peak_bytes;
 }
 
 void site_crest(struct sites *sites, uint32_t site, uint64_t low, uint64_t high, uint64_t now_ticks)
@@ -594,7 +597,11 @@ void site_crest(struct sites *sites, uint32_t site, uint64_t low, uint64_t high,
         cold->peak_ticks = now_ticks;
     }
     hot->quiet_low = (uint32_t)low;
-    hot->quiet_span = (uint32_t)(high < cold->peak_bytes ? high : cold->peak_bytes) - (uint32_t)low;
+    hot->quiet_high = (uint32_t)(high < cold->peak_bytes ? high : cold->peak_bytes);
+    if (hot->live_bytes < hot->quiet_low || hot->live_bytes > hot->quiet_high) {
+        hot->quiet_low = UINT32_MAX; /* no step may pass it by */
+        hot->quiet_high = 0;
+    }
 }
 
 /* ---- Sums ---- */

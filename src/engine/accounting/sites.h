@@ -58,7 +58,8 @@ struct site_hot {
     uint64_t born_bytes; /* a wide site's: its place in `wide` */
     uint32_t born_count; /* a wide site's: SITE_WIDE; none of the following is used then */
     uint32_t live_count, live_bytes;
-    uint32_t quiet_low, quiet_span; /* live bytes in [low, low + span] are quiet; not if wide */
+    uint32_t quiet_low, quiet_high; /* live bytes in [low, high] are quiet; not if wide. Those
+                                     * after the last step are in it, or low > high */
     uint32_t born_slack, live_slack;
     uint32_t size_min, size_max;
     uint32_t temporary_count;
@@ -79,7 +80,7 @@ _Static_assert(sizeof(struct site_cold) == 48, "a multiple of 16");
 struct site_wide {
     _Alignas(64) uint64_t born_count, born_bytes, born_slack;
     uint64_t live_count, live_bytes, live_slack;
-    uint64_t quiet_low, quiet_span;
+    uint64_t quiet_low, quiet_high;
     uint64_t size_min, size_max;
     uint64_t temporary_count;
     uint64_t peak_bytes, at_peak_count, at_peak_bytes, crest_bytes;
@@ -129,6 +130,7 @@ struct sites {
     struct site_seed *seeds;      /* of the first seed_count sites; the others have none */
     uint32_t seed_count;
     uint32_t count, wide_count, rare_count;
+    uint32_t room;    /* so many sites have memory in all arrays that are there */
     bool levels_only; /* only what is alive is known, not what happened (replay_pages()) */
     uint64_t stamp;   /* of changes; raised by a peak, by a crest, and when all sites were seen */
     uint64_t peak_stamp, crest_stamp, seen_stamp, all_peak_stamp; /* the stamp's value then */
@@ -181,9 +183,9 @@ static inline uint32_t sites_of_node(struct sites *sites, uint32_t node)
     return number ? number - 1 : sites_add(sites, node);
 }
 
-/* Computed with integers, because there may be no sites yet: a prefetch of any address is allowed,
- * a pointer outside an array is not. */
-static inline void site_prefetch(const struct sites *sites, uint32_t site)
+/* `site` may be -1 or none, and there may be no sites yet: so addresses are computed with integers.
+ * A prefetch of any address is allowed, a pointer outside an array is not. */
+static inline void site_prefetch(const struct sites *sites, uint64_t site)
 {
     __builtin_prefetch((const void *)((uintptr_t)sites->hot + site * sizeof *sites->hot), 1);
     __builtin_prefetch((const void *)((uintptr_t)sites->cold + site * sizeof *sites->cold), 1);
@@ -273,18 +275,9 @@ static inline bool site_is_full(const struct site_hot *hot, struct weight weight
     return __builtin_expect(((count + 1) | bytes | slack) >> 32, 0);
 }
 
-/* A block begins to live. If by a realloc, the caller counts that too. */
-static inline void site_born(struct sites *sites, uint32_t site, uint64_t size_bytes,
-                             struct weight weight)
+/* A site that is neither wide nor full. */
+static inline void site_born_narrow(struct site_hot *hot, uint64_t size_bytes, struct weight weight)
 {
-    struct site_hot *hot = site_change(sites, site);
-
-    if (site_is_full(hot, weight)) {
-        if (!site_is_wide(hot))
-            site_widen(sites, site);
-        site_born_wide(site_wide(sites, hot), size_bytes, weight);
-        return;
-    }
     hot->born_count += (uint32_t)weight.count;
     hot->born_bytes += weight.bytes;
     hot->born_slack += (uint32_t)weight.slack_bytes;
@@ -297,12 +290,35 @@ static inline void site_born(struct sites *sites, uint32_t site, uint64_t size_b
         hot->size_max = (uint32_t)size_bytes;
 }
 
+/* A block begins to live. If by a realloc, the caller counts that too. */
+static inline void site_born(struct sites *sites, uint32_t site, uint64_t size_bytes,
+                             struct weight weight)
+{
+    struct site_hot *hot = site_change(sites, site);
+
+    if (!site_is_full(hot, weight)) {
+        site_born_narrow(hot, size_bytes, weight);
+        return;
+    }
+    if (!site_is_wide(hot))
+        site_widen(sites, site);
+    site_born_wide(site_wide(sites, hot), size_bytes, weight);
+}
+
 static inline void site_lived(struct site_cold *cold, uint64_t lifetime_ticks)
 {
     if (lifetime_ticks < cold->lifetime_min)
         cold->lifetime_min = lifetime_ticks;
     if (lifetime_ticks > cold->lifetime_max)
         cold->lifetime_max = lifetime_ticks;
+}
+
+/* A site that is not wide. */
+static inline void site_ended_narrow(struct site_hot *hot, struct weight weight)
+{
+    hot->live_count -= (uint32_t)weight.count;
+    hot->live_bytes -= (uint32_t)weight.bytes;
+    hot->live_slack -= (uint32_t)weight.slack_bytes;
 }
 
 /* lifetime_sum: that of all the blocks that this one stands for. */
@@ -319,9 +335,7 @@ static inline void site_ended(struct sites *sites, uint32_t site, struct weight 
         wide->live_bytes -= weight.bytes;
         wide->live_slack -= weight.slack_bytes;
     } else {
-        hot->live_count -= (uint32_t)weight.count;
-        hot->live_bytes -= (uint32_t)weight.bytes;
-        hot->live_slack -= (uint32_t)weight.slack_bytes;
+        site_ended_narrow(hot, weight);
     }
 }
 
@@ -377,7 +391,8 @@ static inline bool site_is_quiet(const struct sites *sites, uint32_t site)
 {
     const struct site_hot *hot = &sites->hot[site];
 
-    return hot->live_bytes - hot->quiet_low <= hot->quiet_span || site_is_quiet_wide(sites, site);
+    return (hot->live_bytes >= hot->quiet_low && hot->live_bytes <= hot->quiet_high) ||
+           site_is_quiet_wide(sites, site);
 }
 
 /* The site's live bytes are not quiet: raises its high-water mark if necessary, and sets the quiet

@@ -1,92 +1,200 @@
 /* The rare operations of the live table (live.h): a block whose home bucket is full, the removal of
- * such a block, and growth. Growth makes a table of twice the size and inserts the old slots in
- * order. */
+ * such a block, and growth. */
 #include "blocks/live.h"
 
 #include <assert.h>
 
-static void live_table_set_geometry(struct live_table *table, unsigned buckets_log2)
-{
-    size_t buckets = (size_t)1 << buckets_log2;
+/* A table of up to 65,536 slots (2 MiB) is kept emptier and doubles. A larger one is fuller and
+ * grows by a quarter: 38 to 47 bytes a block. */
+enum { LARGE_BUCKETS = 8192 };
 
-    table->memory = table->word_memory = (struct arena){0};
+static size_t live_table_limit(size_t buckets)
+{
+    return buckets * LIVE_PLACES / 8 * (buckets > LARGE_BUCKETS ? 7 : 6);
+}
+
+static size_t live_table_grown(size_t buckets)
+{
+    return buckets + buckets / (buckets < LARGE_BUCKETS ? 1 : 4);
+}
+
+static void live_table_set_buckets(struct live_table *table, size_t buckets)
+{
     arena_grow(&table->memory, buckets * LIVE_PLACES * sizeof(struct live_block));
-    arena_grow(&table->word_memory, buckets * sizeof(uint64_t));
     table->slots = table->memory.base;
+    table->word_memory = (struct arena){0};
+    arena_grow(&table->word_memory, buckets * (sizeof(uint64_t) + sizeof(uint8_t)));
     table->words = table->word_memory.base;
-    table->mask = buckets - 1;
-    table->limit = buckets * LIVE_PLACES / 8 * 7;
-    table->shift = 64 - buckets_log2;
+    table->passed = (uint8_t *)(table->words + buckets);
+    table->buckets = buckets;
+    table->limit = live_table_limit(buckets);
 }
 
 void live_table_init(struct live_table *table, unsigned slots_log2)
 {
     assert(slots_log2 < 48);
-    table->count = 0;
-    live_table_set_geometry(table, slots_log2 > 4 ? slots_log2 - 3 : 2);
+    *table = (struct live_table){0};
+    live_table_set_buckets(table, (size_t)1 << (slots_log2 > 4 ? slots_log2 - 3 : 2));
+}
+
+static void live_table_release_words(struct live_table *table)
+{
+    arena_release_used(&table->word_memory, table->buckets * (sizeof(uint64_t) + sizeof(uint8_t)));
 }
 
 void live_table_release(struct live_table *table)
 {
-    size_t buckets = table->mask + 1;
-
-    arena_release_used(&table->memory, buckets * LIVE_PLACES * sizeof(struct live_block));
-    arena_release_used(&table->word_memory, buckets * sizeof(uint64_t));
+    arena_release_used(&table->memory, table->buckets * LIVE_PLACES * sizeof(struct live_block));
+    live_table_release_words(table);
 }
 
 size_t live_table_memory_bytes(const struct live_table *table)
 {
-    return (table->mask + 1) * (LIVE_PLACES * sizeof(struct live_block) + sizeof(uint64_t));
+    return table->buckets *
+           (LIVE_PLACES * sizeof(struct live_block) + sizeof(uint64_t) + sizeof(uint8_t));
+}
+
+size_t live_table_growth_bytes(const struct live_table *table, size_t blocks)
+{
+    struct live_table grown = *table;
+
+    while (blocks > live_table_limit(grown.buckets))
+        grown.buckets = live_table_grown(grown.buckets);
+    if (grown.buckets == table->buckets)
+        return 0;
+    return live_table_memory_bytes(&grown) - live_table_memory_bytes(table) +
+           table->buckets * (sizeof(uint64_t) + sizeof(uint8_t)); /* the old words */
 }
 
 /* An empty slot for a block that is not there. */
-static struct live_block *live_table_take_slot(struct live_table *table, uint64_t hash)
+static inline struct live_block *live_table_take_slot(struct live_table *table, uint64_t hash)
 {
-    size_t bucket = hash >> table->shift;
-    uint64_t *word = &table->words[bucket], empty;
+    size_t bucket = live_table_home(table, hash);
+    uint64_t empty;
 
-    while (!(empty = live_empty(*word))) {
-        if (*word >> LIVE_PASSED_SHIFT < LIVE_PASSED_MAX)
-            *word += 1ull << LIVE_PASSED_SHIFT;
-        bucket = (bucket + 1) & table->mask;
-        word = &table->words[bucket];
+    while (__builtin_expect(!(empty = live_empty(table->words[bucket])), 0)) {
+        if (table->passed[bucket] < LIVE_PASSED_MAX)
+            table->passed[bucket]++;
+        bucket = live_table_next(table, bucket);
     }
-    *word |= live_mark(hash) << 8 * live_lowest(empty);
+    table->words[bucket] |= live_mark(hash) << 8 * live_lowest(empty);
     return &table->slots[bucket * LIVE_PLACES + live_lowest(empty)];
+}
+
+/* ---- Growth --------------------------------------------------------------------------------
+ * The array grows, and its blocks move up in it, the last ones first. Nearly all of them go to a
+ * bucket from which all blocks have gone already, or to one that is new. Those for which only a
+ * bucket further down has a place (their home was full, or they would go round) are put aside until
+ * the end. */
+
+struct live_aside {
+    struct live_block *blocks;
+    size_t count;
+    struct arena memory;
+};
+
+static void live_aside_add(struct live_aside *aside, const struct live_block *block)
+{
+    arena_grow(&aside->memory, (aside->count + 1) * sizeof *block);
+    aside->blocks = aside->memory.base;
+    aside->blocks[aside->count++] = *block;
+}
+
+/* Is there a place for it between its home and the end of the table? */
+static bool live_table_has_place_above(const struct live_table *table, size_t home)
+{
+    while (home < table->buckets && !live_empty(table->words[home]))
+        home++;
+    return home < table->buckets;
+}
+
+static void live_table_move(struct live_table *table, const struct live_block *block, size_t bucket,
+                            struct live_aside *aside)
+{
+    uint64_t hash = live_hash(block->address);
+    size_t home = live_table_home(table, hash);
+
+    if (home > bucket && live_table_has_place_above(table, home))
+        *live_table_take_slot(table, hash) = *block;
+    else
+        live_aside_add(aside, block);
+}
+
+/* `word`: the bucket's, as it was. */
+static void live_table_move_bucket(struct live_table *table, size_t bucket, uint64_t word,
+                                   struct live_aside *aside)
+{
+    for (uint64_t places = word & LIVE_TOP_BITS; places; places &= places - 1) {
+        struct live_block *slot = &table->slots[bucket * LIVE_PLACES + live_lowest(places)];
+        live_table_move(table, slot, bucket, aside);
+        slot->address = 0;
+    }
 }
 
 /* Apart from live_table_place_far(), whose calls would otherwise each pay for the stack guard of
  * this one. */
-static void __attribute__((noinline, cold)) live_table_double_slots(struct live_table *table)
+static void __attribute__((noinline, cold)) live_table_grow(struct live_table *table)
 {
     struct live_table old = *table;
+    struct live_aside aside = {0};
 
-    live_table_set_geometry(table, 64 - old.shift + 1);
-    for (struct live_block *block = old.slots; block < live_table_end(&old); block++)
-        if (block->address)
-            *live_table_take_slot(table, live_hash(block->address)) = *block;
-    live_table_release(&old);
+    live_table_set_buckets(table, live_table_grown(old.buckets));
+    for (size_t bucket = old.buckets; bucket-- > 0;)
+        live_table_move_bucket(table, bucket, old.words[bucket], &aside);
+    for (size_t i = 0; i < aside.count; i++)
+        *live_table_take_slot(table, live_hash(aside.blocks[i].address)) = aside.blocks[i];
+    arena_release_used(&aside.memory, aside.count * sizeof *aside.blocks);
+    live_table_release_words(&old);
 }
 
+/* ---- Blocks that are not at home, or may not be ---------------------------------------------- */
+
+struct live_block *live_table_place_full(struct live_table *table, uint64_t address, uint64_t hash)
+{
+    struct live_block *block = live_table_search(table, address, hash);
+
+    if (block)
+        return block;
+    live_table_grow(table);
+    table->count++;
+    return live_table_take_slot(table, hash);
+}
+
+/* Most blocks that come here find a place in their home, or in the bucket behind it. */
 struct live_block *live_table_place_far(struct live_table *table, uint64_t address, uint64_t hash)
 {
     struct live_block *block = live_table_search(table, address, hash);
 
     if (block)
         return block;
-    if (table->count++ >= table->limit)
-        live_table_double_slots(table);
+    table->count++;
     return live_table_take_slot(table, hash);
+}
+
+/* They have been counted in all buckets before. */
+static inline void live_table_discount(struct live_table *table, size_t home, size_t bucket)
+{
+    for (; home != bucket; home = live_table_next(table, home))
+        if (table->passed[home] < LIVE_PASSED_MAX)
+            table->passed[home]--;
+}
+
+struct live_block *live_table_take_far(struct live_table *table, uint64_t address, uint64_t hash)
+{
+    struct live_block *block = live_table_search(table, address, hash);
+    size_t number = block ? (size_t)(block - table->slots) : 0;
+
+    if (!block)
+        return NULL;
+    live_table_remove_near(table, block, number);
+    live_table_discount(table, live_table_home(table, hash), number / LIVE_PLACES);
+    return block;
 }
 
 void live_table_remove_far(struct live_table *table, struct live_block *slot, uint64_t hash)
 {
-    size_t index = (size_t)(slot - table->slots), bucket = index / LIVE_PLACES;
+    size_t number = (size_t)(slot - table->slots);
 
-    table->words[bucket] &= ~(0xffull << 8 * (index % LIVE_PLACES));
-    slot->address = 0;
-    table->count--;
-    for (size_t home = hash >> table->shift; home != bucket; home = (home + 1) & table->mask)
-        if (table->words[home] >> LIVE_PASSED_SHIFT < LIVE_PASSED_MAX)
-            table->words[home] -= 1ull << LIVE_PASSED_SHIFT;
+    live_table_remove_near(table, slot, number);
+    live_table_discount(table, live_table_home(table, hash), number / LIVE_PLACES);
 }

@@ -1,26 +1,27 @@
-/* The live blocks, by address: a hash table of buckets with seven places each.
+/* The live blocks, by address: a hash table of buckets with eight places each.
  *
- *   words   ┌─────────────────────────┬─────────────────────────┬────
- *           │ a b c . . . .  passed 0 │ d e f g h i j  passed 2 │ …      8 bytes a bucket
- *           └─────────────────────────┴─────────────────────────┴────
- *   slots   │ A │ B │ C │   │   │   │   │ D │ E │ F │ G │ H │ I │ J │ …   32 bytes each
+ *   words   ┌─────────────────┬─────────────────┬────
+ *           │ a b c . . . . . │ d e f g h i j k │ …      8 bytes a bucket
+ *           └─────────────────┴─────────────────┴────
+ *   passed  │        0        │        2        │ …      1 byte
+ *   slots   │ A │ B │ C │ … │ D │ E │ F │ G │ H │ …      32 bytes each, eight a bucket
  *
- * The word of a bucket holds one byte for each of its seven places: 0, or 0x80 | 7 bits of the
- * block's hash. One word shows in which place a block can be. A million blocks have 1.3 MB of
- * words, and a search touches one cache line of slots. The eighth byte, `passed`, counts the blocks
- * that did not fit into this bucket and went on to a later one. A search stops at a bucket with
- * passed = 0.
+ * The word of a bucket holds one byte for each of its places: 0, or 0x80 | 7 bits of the block's
+ * hash. One word shows in which place a block can be. A million blocks have 1.2 MB of words, and a
+ * search touches one cache line of slots. `passed` counts the blocks that did not fit into this
+ * bucket and went on to a later one. A search stops at a bucket with passed = 0.
  *
  * Invariants
- *   count <= limit = capacity * 7/8         capacity = (mask + 1) * LIVE_PLACES
- *   home(block) = hash >> shift             shift = 64 - log2(mask + 1)
+ *   count <= limit = slots * 7/8
+ *   home(block) = hash * buckets / 2^64
  *   byte p of words[b] != 0            <=>  slots[b * LIVE_PLACES + p].address != 0
  *   block in bucket b                   =>  each bucket in [home, b) has counted it in `passed`;
  *                                           a bucket that has reached LIVE_PASSED_MAX stays there
  *   a block changes its slot only when the table grows
  *
- * The home is the top bits of the folded address's product. In a table of twice the size a block
- * lies at about twice its place, so growing reads and writes memory in order. */
+ * The home is the top bits of the folded address's product. In a larger table a block lies at about
+ * the same part of it, so growing reads and writes memory in order, and moves blocks within the one
+ * array: the table grows by a quarter and is never in memory twice. */
 #ifndef TIDEMARK_BLOCKS_LIVE_H
 #define TIDEMARK_BLOCKS_LIVE_H
 
@@ -33,24 +34,36 @@
 #define LIVE_MAX_SIZE ((1ull << 48) - 1) /* larger sizes are cut to it */
 #define LIVE_NO_OWNER 0xffffffu          /* also kept for every thread number above it */
 
+/* `owner` is the thread that allocated the block. The words that hold a part of it can be read and
+ * written as a whole (live_owner_words()). */
 struct live_block {
     uint64_t address; /* 0: the slot is empty */
-    uint64_t size_bytes : 48, owner_low : 16;
+    union {
+        struct {
+            uint64_t size_bytes : 48, owner_low : 16;
+        };
+        uint64_t size_word;
+    };
     uint64_t birth_ticks; /* the record's own time, late or not */
     uint32_t site;
-    uint32_t slack_bytes : 24, owner_high : 8; /* owner: the thread that allocated it */
+    union {
+        struct {
+            uint32_t slack_bytes : 24, owner_high : 8;
+        };
+        uint32_t slack_word;
+    };
 };
 _Static_assert(sizeof(struct live_block) == 32, "two blocks per cache line");
 
-enum { LIVE_PLACES = 7, LIVE_PASSED_SHIFT = 56, LIVE_PASSED_MAX = 255 };
+enum { LIVE_PLACES = 8, LIVE_PASSED_MAX = 255 };
 
 struct live_table {
     uint64_t *words;
+    uint8_t *passed; /* behind the words */
     struct live_block *slots;
-    size_t mask;  /* buckets - 1 */
+    size_t buckets;
     size_t count; /* blocks */
     size_t limit; /* blocks that make it grow */
-    unsigned shift;
     struct arena memory, word_memory;
 };
 
@@ -62,6 +75,21 @@ static inline void live_block_set_owner(struct live_block *block, uint32_t owner
     block->owner_high = owner >> 16;
 }
 
+/* The two words of a block of an owner's with size and slack 0. size_word ^ these is the size, and
+ * slack_word ^ these the slack, if and only if the block is of that owner. */
+struct live_owner_words {
+    uint64_t size_word;
+    uint32_t slack_word;
+};
+
+static inline struct live_owner_words live_owner_words(uint32_t owner)
+{
+    struct live_block block = {0};
+
+    live_block_set_owner(&block, owner);
+    return (struct live_owner_words){block.size_word, block.slack_word};
+}
+
 static inline uint32_t live_block_owner(const struct live_block *block)
 {
     return (uint32_t)block->owner_high << 16 | block->owner_low;
@@ -71,22 +99,25 @@ void live_table_init(struct live_table *table, unsigned slots_log2);
 void live_table_release(struct live_table *table);
 
 size_t live_table_memory_bytes(const struct live_table *table);
+/* How much more it needs, for a moment, before it holds so many blocks; 0: it has room for them. */
+size_t live_table_growth_bytes(const struct live_table *table, size_t blocks);
 
 /* Behind the last slot: the end of a loop over all slots. */
 static inline struct live_block *live_table_end(const struct live_table *table)
 {
-    return table->slots + (table->mask + 1) * LIVE_PLACES;
+    return table->slots + table->buckets * LIVE_PLACES;
 }
 
 /* ---- Words ---- */
 
 #define LIVE_BYTES    0x0101010101010101ull
-#define LIVE_TOP_BITS 0x0080808080808080ull /* of the places */
+#define LIVE_TOP_BITS 0x8080808080808080ull
 
-/* The byte of a hash that its bucket's word has; its top bit says that there is a block. */
+/* The byte of a hash that its bucket's word has; its top bit says that there is a block. It comes
+ * from bits of the product that are not those of the home, nor the lowest, which are poor. */
 static inline uint64_t live_mark(uint64_t hash)
 {
-    return (hash & 0x7f) | 0x80;
+    return (hash >> 32 & 0x7f) | 0x80;
 }
 
 /* The top bit of each place with this mark, and perhaps of some above the lowest that has it. */
@@ -112,39 +143,61 @@ static inline unsigned live_lowest(uint64_t places)
  * no equal steps. */
 static inline uint64_t live_hash(uint64_t address)
 {
-    return hash_u64(address ^ address >> 8);
+    return (address ^ address >> 8) * HASH_GOLDEN;
+}
+
+static inline size_t live_table_home(const struct live_table *table, uint64_t hash)
+{
+    return (size_t)((unsigned __int128)hash * table->buckets >> 64);
+}
+
+static inline size_t live_table_next(const struct live_table *table, size_t bucket)
+{
+    return bucket + 1 < table->buckets ? bucket + 1 : 0;
 }
 
 /* ---- Blocks. `hash`: live_hash() of the address, which is not 0. ---- */
 
-/* The number of the slot where the block most likely lies, or will lie. The slot can be empty or
- * hold another block. The number stays within the table when the table grows. No branch depends on
- * the table's contents: the function is called long before the block is needed, and a mispredicted
- * branch would wait for memory. */
+/* The place in `bucket` of the lowest of these bits, its last place if there is none. */
+static inline size_t live_table_lowest(size_t bucket, uint64_t places)
+{
+    return bucket * LIVE_PLACES + live_lowest(places | 1ull << (8 * LIVE_PLACES - 1));
+}
+
+/* The number of the slot where the block most likely lies. The slot can be empty or hold another
+ * block. The number stays within the table when the table grows. No branch depends on the table's
+ * contents: the function is called long before the block is needed, and a mispredicted branch would
+ * wait for memory. */
 static inline size_t live_table_guess(const struct live_table *table, uint64_t hash)
 {
-    size_t bucket = hash >> table->shift;
-    uint64_t word = table->words[bucket], places = live_marked(word, live_mark(hash));
-    uint64_t otherwise = 1ull << (8 * LIVE_PLACES - 1); /* the last one */
+    size_t bucket = live_table_home(table, hash);
 
-    return bucket * LIVE_PLACES + live_lowest((places ? places : live_empty(word)) | otherwise);
+    return live_table_lowest(bucket, live_marked(table->words[bucket], live_mark(hash)));
+}
+
+/* The same of a block that is not in the table: where it will most likely lie. */
+static inline size_t live_table_guess_new(const struct live_table *table, uint64_t hash)
+{
+    size_t bucket = live_table_home(table, hash);
+
+    return live_table_lowest(bucket, live_empty(table->words[bucket]));
 }
 
 /* The live block at `address`, or NULL. */
 static inline struct live_block *live_table_search(const struct live_table *table, uint64_t address,
                                                    uint64_t hash)
 {
-    size_t bucket = hash >> table->shift;
+    size_t bucket = live_table_home(table, hash);
 
     /* Once round at most: in a small table all buckets may have been passed. */
-    for (size_t left = table->mask + 1; left; left--, bucket = (bucket + 1) & table->mask) {
-        uint64_t word = table->words[bucket], places = live_marked(word, live_mark(hash));
+    for (size_t left = table->buckets; left; left--, bucket = live_table_next(table, bucket)) {
+        uint64_t places = live_marked(table->words[bucket], live_mark(hash));
         for (; places; places &= places - 1) {
             struct live_block *block = &table->slots[bucket * LIVE_PLACES + live_lowest(places)];
             if (block->address == address)
                 return block;
         }
-        if (__builtin_expect(!(word >> LIVE_PASSED_SHIFT), 1))
+        if (__builtin_expect(!table->passed[bucket], 1))
             return NULL;
     }
     return NULL;
@@ -164,25 +217,37 @@ static inline struct live_block *live_table_find_near(const struct live_table *t
     return block->address == address ? block : live_table_search(table, address, hash);
 }
 
-/* The rare cases of live_table_place(): the home is full or was full, a mark in the home's word
- * matches, or the table is full. */
+/* The rare cases of live_table_place(): the home is full or was full, or a mark in the home's word
+ * matches. */
 struct live_block *live_table_place_far(struct live_table *table, uint64_t address, uint64_t hash);
+/* The same in a table that is full, and grows unless the block is in it. */
+struct live_block *live_table_place_full(struct live_table *table, uint64_t address, uint64_t hash);
+/* Removes the block at `address`, and returns the slot where it was: that has all but its address
+ * until the next block is placed. NULL: there is none. */
+struct live_block *live_table_take_far(struct live_table *table, uint64_t address, uint64_t hash);
 
-/* The slot of `address`, with the table grown if it must hold one more. A new slot has address 0
- * and must be filled. Growing moves blocks: earlier slot pointers are void. */
-static inline struct live_block *live_table_place_hashed(struct live_table *table, uint64_t address,
-                                                         uint64_t hash)
+/* The slot of `address`, whose home is `bucket`; the table must not be full. A new slot has address
+ * 0 and must be filled. */
+static inline struct live_block *live_table_place_in(struct live_table *table, uint64_t address,
+                                                     uint64_t hash, size_t bucket)
 {
-    size_t bucket = hash >> table->shift;
     uint64_t word = table->words[bucket], mark = live_mark(hash), empty = live_empty(word);
 
-    if (__builtin_expect(live_marked(word, mark) || !empty || word >> LIVE_PASSED_SHIFT ||
-                             table->count >= table->limit,
-                         0))
+    if (__builtin_expect(live_marked(word, mark) || !empty || table->passed[bucket], 0))
         return live_table_place_far(table, address, hash);
     table->count++;
     table->words[bucket] = word | mark << (__builtin_ctzll(empty) - 7);
     return &table->slots[bucket * LIVE_PLACES + live_lowest(empty)];
+}
+
+/* The same, with the table grown if it must hold one more. Growing moves blocks: earlier slot
+ * pointers are void. */
+static inline struct live_block *live_table_place_hashed(struct live_table *table, uint64_t address,
+                                                         uint64_t hash)
+{
+    if (__builtin_expect(table->count >= table->limit, 0))
+        return live_table_place_full(table, address, hash);
+    return live_table_place_in(table, address, hash, live_table_home(table, hash));
 }
 
 static inline struct live_block *live_table_place(struct live_table *table, uint64_t address)
@@ -193,20 +258,27 @@ static inline struct live_block *live_table_place(struct live_table *table, uint
 /* live_table_remove() of a block that is not at home. */
 void live_table_remove_far(struct live_table *table, struct live_block *slot, uint64_t hash);
 
+/* Empties a slot in its block's home. */
+static inline void live_table_remove_near(struct live_table *table, struct live_block *slot,
+                                          size_t number)
+{
+    unsigned bits = 8 * number % 64;
+
+    table->words[number / LIVE_PLACES] &= ~0xffull << bits | ~0xffull >> (-bits & 63);
+    slot->address = 0;
+    table->count--;
+}
+
 /* Empties the slot of a block. */
 static inline void live_table_remove_hashed(struct live_table *table, struct live_block *slot,
                                             uint64_t hash)
 {
-    size_t bucket = hash >> table->shift;
-    size_t place = (size_t)(slot - table->slots) - bucket * LIVE_PLACES;
+    size_t number = (size_t)(slot - table->slots);
 
-    if (__builtin_expect(place >= LIVE_PLACES, 0)) {
+    if (__builtin_expect(number / LIVE_PLACES != live_table_home(table, hash), 0))
         live_table_remove_far(table, slot, hash);
-        return;
-    }
-    table->words[bucket] &= ~(0xffull << 8 * place);
-    slot->address = 0;
-    table->count--;
+    else
+        live_table_remove_near(table, slot, number);
 }
 
 static inline void live_table_remove(struct live_table *table, struct live_block *slot)

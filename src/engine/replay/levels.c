@@ -6,7 +6,7 @@
 /* The range of levels that the interval has had already. */
 static struct quiet levels_quiet_of(const struct interval_level *level)
 {
-    return (struct quiet){level->min, level->max - level->min + 1};
+    return (struct quiet){level->min, level->max};
 }
 
 /* The part of that range which does not change the peaks either. */
@@ -16,7 +16,19 @@ static struct quiet levels_quiet_for_both(const struct interval_level *level,
     uint64_t low = level->min > peaks->low ? level->min : peaks->low;
     uint64_t high = peaks->low + peaks->span < level->max ? peaks->low + peaks->span : level->max;
 
-    return (struct quiet){low, high - low + 1};
+    return (struct quiet){low, high};
+}
+
+/* While the peaks rise, a fall to more than turn_bytes moves the lower end of their band, and
+ * changes nothing else. */
+static struct quiet levels_quiet_but_for_valley(const struct interval_level *level,
+                                                const struct peaks *peaks)
+{
+    struct quiet quiet = levels_quiet_for_both(level, peaks);
+
+    if (peaks->rising)
+        quiet.low = level->min > peaks->turn_bytes ? level->min : peaks->turn_bytes + 1;
+    return quiet;
 }
 
 /* The part of a quiet range which changes no extreme of blocks and mappings together. */
@@ -28,9 +40,15 @@ static struct quiet levels_quiet_with_mapped(struct quiet quiet, const struct in
 
     if (low < quiet.low)
         low = quiet.low;
-    if (high > quiet.low + quiet.width - 1)
-        high = quiet.low + quiet.width - 1;
-    return (struct quiet){low, quiet.width && high >= low ? high - low + 1 : 0};
+    if (high > quiet.high)
+        high = quiet.high;
+    return (struct quiet){low, high};
+}
+
+/* The range, or the empty one where the level is not in it. */
+static struct quiet levels_quiet_at(struct quiet quiet, uint64_t level)
+{
+    return life_is_quiet(&quiet, level) ? quiet : QUIET_NEVER;
 }
 
 /* The comparisons that are made only while a region is open or a peak is watched. They empty the
@@ -46,6 +64,19 @@ static void levels_watch(struct replay *replay)
     if (thread && thread->counts.live_bytes > thread->watched_peak_bytes)
         thread->watched_peak_bytes = thread->counts.live_bytes;
     life_listen_to_levels(replay);
+}
+
+static void levels_set_quiet(struct replay *replay, const struct interval *bucket)
+{
+    struct quiet quiet = levels_quiet_but_for_valley(&bucket->requested, &replay->peaks);
+
+    if (replay->timeline.is_mapped)
+        quiet = levels_quiet_with_mapped(quiet, &bucket->all, replay->timeline.mapped_bytes);
+    replay->valley_least = quiet.low;
+    if (quiet.low < replay->peaks.low)
+        quiet.low = replay->peaks.low;
+    replay->quiet_bytes = levels_quiet_at(quiet, replay->live_bytes);
+    replay->quiet_count = levels_quiet_at(levels_quiet_of(&bucket->blocks), replay->live_count);
 }
 
 /* A new program peak is above all levels that the interval has had, so it is never in the quiet
@@ -66,13 +97,9 @@ void levels_changed(struct replay *replay)
         replay->peak_ticks = replay->last_ticks;
         sites_peak(&replay->sites);
     }
-    replay->quiet_bytes = levels_quiet_for_both(&bucket->requested, &replay->peaks);
-    if (replay->timeline.is_mapped) {
+    if (replay->timeline.is_mapped)
         mapped_see_all(replay);
-        replay->quiet_bytes = levels_quiet_with_mapped(replay->quiet_bytes, &bucket->all,
-                                                       replay->timeline.mapped_bytes);
-    }
-    replay->quiet_count = levels_quiet_of(&bucket->blocks);
+    levels_set_quiet(replay, bucket);
     if (replay->regions.open_count || replay->is_watched)
         levels_watch(replay);
 }
@@ -90,4 +117,14 @@ void levels_begin_interval(struct replay *replay)
                      replay_state_live_blocks(replay, replay_state_mode_of(replay)));
     distributions_advance(replay->distributions, replay->last_ticks);
     life_listen_to_levels(replay);
+}
+
+void levels_take_time(struct replay *replay, uint64_t ticks)
+{
+    if (ticks < replay->last_ticks)
+        replay->program.late_events++;
+    else
+        replay->last_ticks = ticks;
+    if (replay->last_ticks >= replay->timeline.end_ticks)
+        levels_begin_interval(replay);
 }

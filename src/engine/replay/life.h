@@ -14,7 +14,7 @@
 /* Is a level of bytes or of blocks in its quiet range? */
 static inline bool life_is_quiet(const struct quiet *quiet, uint64_t level)
 {
-    return level - quiet->low < quiet->width;
+    return level >= quiet->low && level <= quiet->high;
 }
 
 /* The levels have left the quiet range: updates the timeline's interval, the peaks and the watched
@@ -31,7 +31,7 @@ EVENT void life_see_levels(struct replay *replay, enum mode mode)
 /* Empties the quiet ranges, so that the next step compares everything. */
 static inline void life_listen_to_levels(struct replay *replay)
 {
-    replay->quiet_bytes = replay->quiet_count = (struct quiet){0, 0};
+    replay->quiet_bytes = replay->quiet_count = QUIET_NEVER;
 }
 
 /* ---- Cuts of regions -------------------------------------------------------------------------
@@ -91,18 +91,18 @@ static inline void life_look_at_site(struct replay *replay, uint32_t site_or_lab
 
 /* The newest event is of another interval of the timeline. */
 void levels_begin_interval(struct replay *replay);
+/* The event is late, or of another interval of the timeline. */
+void levels_take_time(struct replay *replay, uint64_t ticks);
 
 /* Counts an event and sets the time. The replay's time is that of the newest event so far, so a
  * late event happens now. */
 static inline void life_take_time(struct replay *replay, uint64_t ticks)
 {
     replay->program.events++;
-    if (ticks < replay->last_ticks)
-        replay->program.late_events++;
+    if (__builtin_expect(ticks < replay->last_ticks || ticks >= replay->timeline.end_ticks, 0))
+        levels_take_time(replay, ticks);
     else
         replay->last_ticks = ticks;
-    if (replay->last_ticks >= replay->timeline.end_ticks)
-        levels_begin_interval(replay);
 }
 
 /* ---- Lives --------------------------------------------------------------------------------- */

@@ -242,7 +242,7 @@ static void records_on_thread_start(struct replay *replay, const struct wire_rec
         regions_thread_ends(&replay->regions, replay->running, replay->last_ticks);
     threads_announce(&replay->threads, replay->stream, (uint32_t)life_address_of(record),
                      record->ticks);
-    replay->running = threads_of_stream(&replay->threads, replay->stream);
+    replay_state_run(replay, replay->stream);
 }
 
 static void records_on_thread_end(struct replay *replay, const struct wire_record *record)

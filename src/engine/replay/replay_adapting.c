@@ -54,12 +54,9 @@ void replay_begin_to_adapt(struct replay *replay)
     replay_adapting_scale(replay);
 }
 
-/* A full table is replaced by one of twice its size, and both are in memory while the blocks are
- * copied. */
 size_t replay_growth_bytes(const struct replay *replay, size_t births)
 {
-    const struct live_table *live = &replay->live;
+    size_t blocks = replay->live.count + births;
 
-    return live->count + births > live->limit - live->limit / 8 ? 2 * live_table_memory_bytes(live)
-                                                                : 0;
+    return live_table_growth_bytes(&replay->live, blocks + blocks / 8);
 }

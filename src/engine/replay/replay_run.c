@@ -13,7 +13,7 @@
  * prefetch. */
 #include <assert.h>
 #include <string.h>
-#include "replay/steps.h"
+#include "replay/plain_steps.h"
 
 enum { BATCH = 16, BATCHES = 3 };
 enum { RECORD_LEAST = 16, RECORD_MOST = 32 }; /* bytes: wire_record_bytes() */
@@ -28,7 +28,9 @@ struct replay_run_step {
 
 struct replay_run_batch {
     struct replay_run_step steps[BATCH];
-    unsigned count;
+    size_t ends[BATCH]; /* the slots of the blocks whose lives probably end */
+    unsigned count, end_count;
+    size_t buckets; /* of the live blocks' table: slots are of this one */
 };
 
 /* What is left to gather: [at, end) of the run before `next`, of any alignment, and the runs from
@@ -56,11 +58,6 @@ static inline uint32_t replay_run_node_at(const unsigned char *at)
     return wire_detail_node(replay_run_word(at + 24));
 }
 
-static inline bool replay_run_is_long(const unsigned char *at)
-{
-    return at[7] & WIRE_LONG; /* its top byte: the kind */
-}
-
 /* The step between two runs; false: there is no further run. */
 static bool replay_run_gather(struct replay_run_way *way, struct replay_run_step *step)
 {
@@ -75,27 +72,64 @@ static bool replay_run_gather(struct replay_run_way *way, struct replay_run_step
     return true;
 }
 
+/* Does a record begin here, before the end of the run? */
+static inline bool replay_run_has_record(const struct replay_run_way *way)
+{
+    ptrdiff_t left = way->end - way->at;
+
+    return left >= way->least && left + way->beyond >= wire_record_bytes(replay_run_word(way->at));
+}
+
+/* Of a long record: most likely a block is born, by a call path that has been seen before. Returns
+ * the slot where the block of a free with a path of its own lies. */
+static inline size_t replay_run_clue_of_long(const struct replay *replay, struct clue *clue,
+                                             const unsigned char *at)
+{
+    clue->slot = live_table_guess_new(&replay->live, clue->hash);
+    clue->number = sites_number(&replay->sites, replay_run_node_at(at));
+    site_prefetch(&replay->sites, (uint64_t)clue->number - 1);
+    return __builtin_expect(replay->sites.freed != NULL, 0)
+               ? live_table_guess(&replay->live, clue->hash)
+               : clue->slot;
+}
+
+static inline size_t replay_run_clue_of_short(const struct replay *replay, struct clue *clue)
+{
+    return clue->slot = live_table_guess(&replay->live, clue->hash);
+}
+
 static inline void replay_gather(const struct replay *replay, struct replay_run_way *way,
                                  struct replay_run_batch *batch)
 {
     struct replay_run_step *step = batch->steps, *end = step + BATCH;
+    size_t *ends = batch->ends;
+    const unsigned char *at = way->at;
+    const unsigned char *run_end = way->end;
 
     for (; step < end; step++) {
-        ptrdiff_t left = way->end - way->at, bytes;
-        if (left < way->least ||
-            left + way->beyond < (bytes = wire_record_bytes(replay_run_word(way->at)))) {
+        if (run_end - at < RECORD_MOST && ((way->at = at), !replay_run_has_record(way))) {
             if (!replay_run_gather(way, step))
                 break;
+            at = way->at;
+            run_end = way->end;
             continue;
         }
-        step->at = way->at;
-        step->clue = replay_state_clue_of(replay, replay_run_word(way->at) & WIRE_ADDRESS_MASK);
+        step->at = at;
+        step->clue.hash = live_hash(replay_run_word(at) & WIRE_ADDRESS_MASK);
+        if (wire_record_bytes(replay_run_word(at)) == RECORD_MOST) {
+            *ends = replay_run_clue_of_long(replay, &step->clue, at);
+            ends += replay->sites.freed != NULL;
+            at += RECORD_MOST;
+        } else {
+            *ends++ = replay_run_clue_of_short(replay, &step->clue);
+            at += RECORD_LEAST;
+        }
         __builtin_prefetch(&replay->live.slots[step->clue.slot], 1);
-        if (replay_run_is_long(way->at))
-            step->clue.number = sites_number(&replay->sites, replay_run_node_at(way->at));
-        way->at += bytes;
     }
+    way->at = at;
     batch->count = (unsigned)(step - batch->steps);
+    batch->end_count = (unsigned)(ends - batch->ends);
+    batch->buckets = replay->live.buckets;
 }
 
 /* The slot may hold another block, or none, so the result is good for prefetching only. */
@@ -108,14 +142,11 @@ static inline uint32_t replay_run_site_in_slot(const struct replay *replay, size
     return label < replay->regions.label_count ? replay->regions.labels[label].site : 0;
 }
 
-static inline void replay_run_reach(const struct replay *replay, struct replay_run_batch *batch)
+static inline void replay_run_reach(const struct replay *replay,
+                                    const struct replay_run_batch *batch)
 {
-    for (struct replay_run_step *step = batch->steps; step < batch->steps + batch->count; step++) {
-        uint32_t site = replay_run_site_in_slot(replay, step->clue.slot);
-        site_prefetch(&replay->sites, step->clue.number ? step->clue.number - 1 : site);
-        if (replay->sites.freed) /* frees have a path of their own too */
-            site_prefetch(&replay->sites, site);
-    }
+    for (unsigned i = 0; i < batch->end_count; i++)
+        site_prefetch(&replay->sites, replay_run_site_in_slot(replay, batch->ends[i]));
 }
 
 /* ---- The stage that replays ---------------------------------------------------------------- */
@@ -127,8 +158,7 @@ static void replay_run_begin(struct replay *replay, uint32_t stream)
         return;
     }
     assert(stream < replay->threads.stream_count);
-    replay->stream = stream;
-    replay->running = threads_of_stream(&replay->threads, stream);
+    replay_state_run(replay, stream);
 }
 
 EVENT void replay_step(struct replay *replay, const struct replay_run_step *step, enum mode mode)
@@ -156,15 +186,69 @@ EVENT void replay_step(struct replay *replay, const struct replay_run_step *step
         steps_count_malformed(replay);
 }
 
+EVENT void replay_any_step(struct replay *replay, const struct replay_run_step *step,
+                           enum mode mode)
+{
+    if (step->at)
+        replay_step(replay, step, mode);
+    else
+        replay_run_begin(replay, step->clue.number);
+}
+
+static void __attribute__((noinline))
+replay_rare_step(struct replay *replay, const struct replay_run_step *step)
+{
+    plain_end_rise(replay);
+    replay_any_step(replay, step, EVERY);
+}
+
+/* False: the step is not plain, and nothing has changed. */
+EVENT bool replay_plain_step(struct replay *replay, const struct replay_run_step *step)
+{
+    uint64_t word = replay_run_word(step->at);
+    struct wire_record record;
+    size_t counter;
+
+    if (wire_kind(word) == WIRE_FREE)
+        return plain_free(replay, word & WIRE_ADDRESS_MASK, replay_run_word(step->at + 8),
+                          &step->clue);
+    counter = plain_counters[wire_kind(word)];
+    if (!counter)
+        return false;
+    record = (struct wire_record){word, replay_run_word(step->at + 8),
+                                  replay_run_word(step->at + 16), replay_run_word(step->at + 24)};
+    return plain_allocate(replay, &record, &step->clue, counter);
+}
+
+/* Replays steps as long as the batch is plain. Returns the first one that it has not replayed. */
+static inline const struct replay_run_step *replay_plain_steps(struct replay *replay,
+                                                               const struct replay_run_batch *batch,
+                                                               const struct replay_run_step *end)
+{
+    const struct replay_run_step *step = batch->steps;
+
+    if (!plain_is_on(replay, batch->buckets, BATCH)) {
+        plain_end_rise(replay);
+        return step;
+    }
+    for (; step < end; step++) {
+        if (step->at && replay_plain_step(replay, step))
+            continue;
+        replay_rare_step(replay, step);
+        if (!plain_is_on(replay, batch->buckets, BATCH))
+            return step + 1;
+    }
+    return step;
+}
+
 EVENT void replay_batch(struct replay *replay, const struct replay_run_batch *batch, enum mode mode)
 {
-    for (const struct replay_run_step *step = batch->steps; step < batch->steps + batch->count;
-         step++) {
-        if (step->at)
-            replay_step(replay, step, mode);
-        else
-            replay_run_begin(replay, step->clue.number);
-    }
+    const struct replay_run_step *step = batch->steps, *end = step + batch->count;
+
+    if (mode == EVERY)
+        step = replay_plain_steps(replay, batch, end);
+    for (; step < end; step++)
+        replay_any_step(replay, step, mode);
 }
 
 EVENT void replay_go(struct replay *replay, struct replay_run_way *way, enum mode mode)
@@ -187,6 +271,7 @@ static void replay_run_go_in_mode(struct replay *replay, struct replay_run_way *
         replay_go(replay, way, EVERY);
     else
         replay_go(replay, way, SAMPLED);
+    plain_end_rise(replay);
 }
 
 void replay_runs(struct replay *replay, const struct replay_run *runs, size_t count,

@@ -15,8 +15,8 @@
  * Invariants, after each step
  *   live_bytes = sum of live_bytes over all sites = sum over `live` and pending reallocs
  *   live_bytes <= peak_bytes, and peak_ticks is the first time of that maximum
- *   live_bytes - quiet_bytes.low < quiet_bytes.width  =>  peaks, timeline and watchers are up to
- *                                                         date with this level
+ *   quiet_bytes.low <= live_bytes <= quiet_bytes.high  =>  peaks, timeline and watchers are up to
+ *                                                          date with this level
  *   last_ticks never decreases
  *   an address is in at most one slot of `live`; owed[address].size_bytes = frees still expected */
 #ifndef TIDEMARK_REPLAY_REPLAY_STATE_H
@@ -51,11 +51,13 @@ typedef void record_handler(struct replay *replay, const struct wire_record *rec
 /* By mode and the first byte of a record; NULL: it makes no sense. */
 extern record_handler *const replay_handlers[][256];
 
-/* While a level is in [low, low + width), it is no new extreme of the timeline's interval, of the
- * peaks or of a watched peak. */
+/* While a level is in [low, high], it is no new extreme of the timeline's interval, of the peaks or
+ * of a watched peak. The level of the last step is in it, or low > high and the range is empty. So
+ * a step that only raises the level compares with `high`, one that only lowers it with `low`. */
 struct quiet {
-    uint64_t low, width;
+    uint64_t low, high;
 };
+#define QUIET_NEVER ((struct quiet){UINT64_MAX, 0})
 
 /* What events change of program_metrics: plain numbers, fields of the same names. */
 struct program_counts {
@@ -70,8 +72,12 @@ struct replay {
     uint64_t live_bytes, live_count;
     uint64_t peak_bytes, peak_ticks; /* the first moment of the highest live_bytes */
     struct quiet quiet_bytes, quiet_count;
+    uint64_t valley_least; /* down to here a fall only deepens the valley of separate_peaks.h */
     uint64_t last_ticks;
+    bool is_rising;                /* see plain_steps.h; only while plain records are replayed */
     struct replay_thread *running; /* the thread of the record that is replayed */
+    struct live_owner_words running_words; /* of its blocks */
+    size_t newest_at; /* the slot of the last plain allocation, in bytes from the first one */
     uint32_t stream;
     struct live_table live;
     struct sites sites;
@@ -102,6 +108,14 @@ struct replay {
     struct mapped_state mapped;
 };
 
+/* From here on records are of the thread that the stream serves. */
+static inline void replay_state_run(struct replay *replay, uint32_t stream)
+{
+    replay->stream = stream;
+    replay->running = threads_of_stream(&replay->threads, stream);
+    replay->running_words = live_owner_words((uint32_t)(replay->running - replay->threads.all));
+}
+
 static inline struct peaks_view replay_state_peaks_view(struct replay *replay)
 {
     return (struct peaks_view){&replay->sites, &replay->curves};
@@ -112,7 +126,7 @@ static inline struct peaks_view replay_state_peaks_view(struct replay *replay)
 
 struct clue {
     uint64_t hash;   /* of its address */
-    size_t slot;     /* where the live blocks may have it */
+    size_t slot;     /* where the live blocks may have it, or will */
     uint32_t number; /* of its call path + 1; 0: it has none, or is not known */
 };
 

@@ -74,9 +74,12 @@ size_t live_set_index_of(struct live_set *lives, uint32_t node);
 
 static inline void live_set_prefetch(const struct live_set *lives, uint64_t word0)
 {
-    size_t slot = live_table_guess(&lives->walker.live, live_hash(word0 & WIRE_ADDRESS_MASK));
+    const struct live_table *live = &lives->walker.live;
+    uint64_t hash = live_hash(word0 & WIRE_ADDRESS_MASK);
 
-    __builtin_prefetch(&lives->walker.live.slots[slot], 1);
+    __builtin_prefetch(&live->slots[wire_record_bytes(word0) > 16 ? live_table_guess_new(live, hash)
+                                                                  : live_table_guess(live, hash)],
+                       1);
 }
 
 #endif

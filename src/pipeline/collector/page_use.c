@@ -196,8 +196,9 @@ static void page_use_near_make(struct near *near, const struct walker *walker)
 static inline bool page_use_may_know(const struct page_use *use, uint64_t address)
 {
     const struct live_table *live = &use->walker.live;
-    uint64_t hash = live_hash(address), word = live->words[hash >> live->shift];
-    return live_marked(word, live_mark(hash)) || word >> LIVE_PASSED_SHIFT;
+    uint64_t hash = live_hash(address);
+    size_t home = live_table_home(live, hash);
+    return live_marked(live->words[home], live_mark(hash)) || live->passed[home];
 }
 
 static inline uint64_t page_use_word(const char *at, size_t number)
