@@ -659,28 +659,40 @@ static void detail_read_owners_of(struct reader *reader, uint32_t sample,
     detail_read_owners(reader, where, has_column);
 }
 
-static bool detail_has_owners_of(const struct profile *profile, uint32_t sample)
+/* The owners of the looks that have none among those read so far, which are in their order. */
+static void detail_read_owners_of_others(struct reader *reader)
 {
-    for (size_t i = 0; i < profile->owner_count; i++)
-        if (profile->owners[i].sample == sample)
-            return true;
-    return false;
+    enum { ALONE = 8 }; /* of more looks the table is read once, not once for each */
+    struct profile *profile = reader->profile;
+    const size_t known = profile->owner_count;
+    size_t owner = 0, looks = 0;
+    for (size_t i = 0; i < profile->sample_count; i++) {
+        uint32_t sample = profile->samples[i].id;
+        while (owner < known && profile->owners[owner].sample < sample)
+            owner++;
+        if (owner < known && profile->owners[owner].sample == sample)
+            continue;
+        if (++looks > ALONE) {
+            profile->owner_count = 0;
+            detail_read_owners(reader, "", detail_has_owner_figure);
+            return;
+        }
+        detail_read_owners_of(reader, sample, detail_has_owner_figure);
+    }
 }
 
 /* What the look that counts is chosen by: owners without a call path, and those whose heat is
  * known. A look that has neither is read whole, because it may have others. */
 static void detail_read_owners_to_choose(struct reader *reader)
 {
-    const struct profile *profile = reader->profile;
     const char *table = detail_tables[DETAIL_OWNERS].name;
     detail_read_owners(reader,
                        profile_reading_has_column(reader, table, "unwritten_1s_bytes")
                            ? "WHERE path=0 OR path IS NULL OR unwritten_1s_bytes IS NOT NULL"
                            : "WHERE path=0 OR path IS NULL",
                        detail_has_owner_figure);
-    for (size_t i = 0; i < profile->sample_count; i++)
-        if (!detail_has_owners_of(profile, profile->samples[i].id))
-            detail_read_owners_of(reader, profile->samples[i].id, detail_has_owner_figure);
+    detail_sort_owners(reader);
+    detail_read_owners_of_others(reader);
     detail_sort_owners(reader);
 }
 

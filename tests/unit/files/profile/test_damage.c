@@ -448,6 +448,45 @@ static void a_text_is_read_in_linear_time(void **state)
     profile_free(profile);
 }
 
+static size_t statements;
+
+int __real_sqlite3_prepare_v2(sqlite3 *database, const char *sql, int bytes, sqlite3_stmt **out,
+                              const char **rest);
+int __wrap_sqlite3_prepare_v2(sqlite3 *database, const char *sql, int bytes, sqlite3_stmt **out,
+                              const char **rest);
+
+int __wrap_sqlite3_prepare_v2(sqlite3 *database, const char *sql, int bytes, sqlite3_stmt **out,
+                              const char **rest)
+{
+    statements++;
+    return __real_sqlite3_prepare_v2(database, sql, bytes, out, rest);
+}
+
+/* Each statement may go through a whole table: they are not as many as its rows. */
+static void looks_without_owners_are_not_asked_for_each(void **state)
+{
+    (void)state;
+    const char *path = scratch("looks.tmk");
+    alter_rows(path, "WITH RECURSIVE look(id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM look"
+                     "  WHERE id < 1000)"
+                     " INSERT INTO sample(id, why, time_ns, resident_bytes)"
+                     "  SELECT id, 0, id, id FROM look;"
+                     "INSERT INTO owner(sample, kind, path, resident_bytes)"
+                     " VALUES(3, 0, 1, 1), (700, 0, 1, 4), (700, 0, 2, 5), (998, 0, 0, 1)");
+    struct profile *sums, *whole;
+    size_t first, count;
+    assert_int_equal(profile_read(&whole, path), 0);
+    assert_int_equal(profile_owners_sample(whole, &first, &count)->id, 998);
+    assert_int_equal(whole->owner_count, 4);
+    statements = 0;
+    assert_int_equal(profile_read_sums(&sums, path), 0);
+    assert_true(statements > 5 && statements < 100);
+    assert_int_equal(profile_owners_sample(sums, &first, &count)->id, 998);
+    assert_int_equal(sums->owner_count, 4);
+    profile_free(sums);
+    profile_free(whole);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -463,6 +502,7 @@ int main(void)
         cmocka_unit_test(blocks_may_be_damaged_anywhere),
         cmocka_unit_test(odd_values_are_taken_as_they_are),
         cmocka_unit_test(a_text_is_read_in_linear_time),
+        cmocka_unit_test(looks_without_owners_are_not_asked_for_each),
     };
     return cmocka_run_group_tests(tests, scratch_begin, scratch_end);
 }
