@@ -16,7 +16,8 @@ for case in memlock_future memlock_onfault memlock_current memlock_both as data 
     msgqueue fsize cpu; do
     same "$BUILD/../torture/torture_brim" "brim_$case"
 done
-for case in bad_pointers bad_pointers_vfork bad_pointers_else exec_to_the_brim exec_in_handler exec_with_many_variables; do
+for case in bad_pointers bad_pointers_vfork bad_pointers_else exec_to_the_brim exec_in_handler \
+    exec_with_many_variables exec_behind_filter; do
     same "$BUILD/../torture/torture_pointers" "$case"
 done
 exit $failed

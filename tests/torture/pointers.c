@@ -4,8 +4,11 @@
  * what is printed with the bare run's. */
 #include "torture.h"
 #include <dlfcn.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stddef.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/shm.h>
@@ -406,6 +409,34 @@ static void exec_with_many_variables(void)
     torture_work(100);
 }
 
+/* A filter that kills for a call that no exec needs, as judges of programs have. */
+static void exec_behind_filter(void)
+{
+    struct sock_filter filter[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_rt_sigprocmask, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    const struct sock_fprog program = {sizeof filter / sizeof *filter, filter};
+    char *environment[] = {(char *)"A=1", NULL};
+    torture_work(100);
+    for (int how = 0; how < 2; how++) { /* prctl(), seccomp() */
+        pid_t pid = fork();
+        CHECK(pid >= 0);
+        if (!pid) {
+            CHECK(!prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
+            if (how ? syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program)
+                    : prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
+                _exit(97);
+            execve("/bin/true", true_arguments, environment);
+            _exit(errno);
+        }
+        tell_small(how ? "behind seccomp()" : "behind prctl()", torture_wait(pid));
+    }
+    torture_work(100);
+}
+
 int main(int argc, char **argv)
 {
     static const struct torture_case cases[] = {
@@ -415,6 +446,7 @@ int main(int argc, char **argv)
         {"exec_to_the_brim", exec_to_the_brim},
         {"exec_in_handler", exec_in_handler},
         {"exec_with_many_variables", exec_with_many_variables},
+        {"exec_behind_filter", exec_behind_filter},
         {NULL, NULL},
     };
     return torture_main(argc, argv, cases);

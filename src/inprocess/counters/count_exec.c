@@ -16,6 +16,7 @@
 #include "interpose/preloads.h"
 #include "interpose/real.h"
 #include "unwind/caller_memory.h"
+#include "unwind/permitted_calls.h"
 
 #define HOOK __attribute__((visibility("default")))
 
@@ -55,7 +56,7 @@ static struct executing count_exec_begin(char *const *environment)
         .callers = environment,
         .is_ours = count_exec_is_ours,
         .variables = "TIDEMARK_COUNT_",
-        .may_map = true,
+        .may_map = !permitted_calls_is_forbidden(CALL_MAP),
     };
     if (executing.is_readable && preloads_are_kept())
         executing.environment.preload = count_exec_entry(environment);
