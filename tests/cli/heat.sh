@@ -114,3 +114,34 @@ try tidemark record -q --heat=100ms -o sand.tmk "$CLI/cli_sandboxed" "$VICTIMS/b
 query sand.tmk "SELECT count(unwritten_1s_bytes) FROM owner WHERE resident_bytes > 0"
 try "$CLI/cli_sandboxed" tidemark record --heat=1s true
 sentence "heat: .*(Linux 6.7|not permitted)"
+
+echo "== a program that goes on with large blocks after the recording"
+cat >on.c <<'C'
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+static void *volatile kept[8];
+static void *work(void *place)
+{
+    for (int i = 0; i < 100000; i++) {
+        *(void *volatile *)place = malloc(8000);
+        free(*(void *volatile *)place);
+        if (!i)
+            usleep(700000);
+    }
+    return place;
+}
+int main(void)
+{
+    pthread_t threads[8];
+    for (int i = 0; i < 8; i++)
+        pthread_create(&threads[i], NULL, work, (void *)&kept[i]);
+    for (int i = 0; i < 8; i++)
+        pthread_join(threads[i], NULL);
+    return puts("done") < 0;
+}
+C
+cc -O1 -fno-builtin -pthread -o on on.c
+tidemark record -q --heat=100ms --for=200ms -o on.tmk ./on
+echo "status $?"

@@ -109,12 +109,15 @@ hooks_record_spent(struct thread *thread, uintptr_t frame, uint64_t spent)
         thread_record_short(thread, frame, WIRE_SPENT, (uintptr_t)(spent & WIRE_ADDRESS_MASK));
 }
 
-/* To be called for a new block of a page or more after its record. */
+/* To be called for a new block of a page or more after its record, which may have been the last:
+ * where recording has ended the thread has no ring any more. */
 static __attribute__((noinline, unused)) void hooks_large_born(struct thread *thread,
                                                                const void *block)
 {
-    last_writes_born((uintptr_t)block,
-                     atomic_load_explicit(&thread->ring->last_ticks, memory_order_relaxed));
+    struct wire_ring *ring = thread->ring;
+    if (ring)
+        last_writes_born((uintptr_t)block,
+                         atomic_load_explicit(&ring->last_ticks, memory_order_relaxed));
 }
 
 /* To be called for a new block after its record. */
