@@ -61,7 +61,11 @@ export function testDamaged(world) {
         for (const [view, query] of [...some.map((view) => [view, {}]), ...more]) {
             await session.go(view, query);
             const text = await session.text("body");
-            assert.doesNotMatch(text, /\bNaN\b|undefined|Infinity|:null\b|\[object/, `${what}: ${view}`);
+            assert.doesNotMatch(
+                text,
+                /\bNaN\b|undefined|Infinity|:null\b|\[object/,
+                `${what}: ${view}`,
+            );
             assert.deepEqual(session.errors, [], `${what}: ${view}`);
         }
         await session.close();
