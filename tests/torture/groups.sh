@@ -53,7 +53,7 @@ same_in_group memory -- "$program" need 105 32
 if command -v setpriv >/dev/null && "${as_nobody[@]}" test -x "$TIDEMARK" -a -x "$program"; then
     # 2,752,512 blocks of 32 bytes: with 70 bytes of ours for each the group would be too small.
     same_in_group bounded "${as_nobody[@]}" -- "$program" need 105 32
-    [ "$(end_of bounded end)" = exit ] || fail "bounded: ended by $(end_of bounded end)"
+    [ "$(end_of bounded end)" = exit ] || fail "bounded: ended by $(end_of bounded end) $(end_of bounded ended_on) $(end_of bounded sample_why) $(end_of bounded sample_changes)"
     end_of bounded sample_why | grep -q 'to keep the collector within .* (an eighth of what its control group allows)' ||
         fail "bounded: $(end_of bounded sample_why)"
     end_of bounded sample_changes | grep -Eq '^"?[1-9][0-9]* 524288' || fail "bounded: $(end_of bounded sample_changes)"

@@ -68,8 +68,9 @@ void replay_adapt(struct replay *replay);
 void replay_begin_to_adapt(struct replay *replay);
 /* Call paths with events of their own so far. */
 size_t replay_site_count(const struct replay *replay);
-/* How much more memory the replay will need for a moment if `births` more blocks and a few others
- * come to life; 0: the table of live blocks has room for them. */
+/* How much more memory the replay will need if `births` more blocks and a few others come to life;
+ * 0: the table of live blocks has room for them. At least as much again as the table has: it grows
+ * by a quarter, but what it has taken stays taken, and a bound leaves room for the program. */
 size_t replay_growth_bytes(const struct replay *replay, size_t births);
 
 /* A thread begins to write events; returns the number of its stream for the calls below. A stream

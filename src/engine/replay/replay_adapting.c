@@ -56,7 +56,8 @@ void replay_begin_to_adapt(struct replay *replay)
 
 size_t replay_growth_bytes(const struct replay *replay, size_t births)
 {
-    size_t blocks = replay->live.count + births;
+    size_t blocks = replay->live.count + births, has = live_table_memory_bytes(&replay->live);
+    size_t growth = live_table_growth_bytes(&replay->live, blocks + blocks / 8);
 
-    return live_table_growth_bytes(&replay->live, blocks + blocks / 8);
+    return growth && growth < has ? has : growth;
 }
