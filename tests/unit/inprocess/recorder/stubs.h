@@ -176,13 +176,19 @@ static void drain(void)
 
 static pthread_t merger;
 static atomic_bool merger_is_over;
+/* Held while the merger works. Who forks holds it: the collector is another process, whose locks,
+ * the allocator's and those of ThreadSanitizer too, no child of the program ever has. */
+static pthread_mutex_t merger_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static void *ring_merge_until_over(void *unused)
 {
     (void)unused;
-    while (!atomic_load(&merger_is_over))
-        if (ring_merge_pass(merge, false) == 0)
-            sched_yield();
+    while (!atomic_load(&merger_is_over)) {
+        pthread_mutex_lock(&merger_lock);
+        ring_merge_pass(merge, false);
+        pthread_mutex_unlock(&merger_lock);
+        sched_yield();
+    }
     drain();
     return NULL;
 }

@@ -140,9 +140,11 @@ static void fork_while_threads_record(void)
         pthread_create(&threads[i], NULL, record_until_over, (void *)(0x7000000 + 64 * i));
     for (int i = 0; i < 20; i++) {
         int status = -1;
+        pthread_mutex_lock(&merger_lock);
         pid_t child = fork();
         if (child == 0)
             record_in_child();
+        pthread_mutex_unlock(&merger_lock);
         CHECK_EQUAL(waitpid(child, &status, 0), child);
         CHECK_EQUAL(status, 0);
     }
