@@ -218,7 +218,6 @@ static void rule_leaks_title_growth(const struct inquiry *inquiry, struct insigh
 {
     struct site_name name = inquiry_site_name(inquiry, site);
     struct human bytes = human_bytes(growth->bytes), blocks = human_exact(growth->blocks);
-    bool is_part = rule_growth_is_a_part(inquiry, growth->until_ns);
     struct strbuf when = STRBUF_INIT;
     rule_add_growth(&when, inquiry, growth->until_ns);
     rule_leaks_weigh_growth(inquiry, insight, site, growth);
@@ -226,8 +225,8 @@ static void rule_leaks_title_growth(const struct inquiry *inquiry, struct insigh
         insight_title(insight, "%s grows %s: %s in %s blocks, which the program can still reach",
                       name.text, when.data, bytes.text, blocks.text);
     else
-        insight_title(insight, "%s %sgrows %s and %s in %s blocks %s", name.text,
-                      is_part ? "" : "leaks: it ", when.data, bytes.text, blocks.text,
+        insight_title(insight, "%s grows %s and %s in %s blocks %s", name.text, when.data,
+                      bytes.text, blocks.text,
                       facts_is_whole_run(inquiry->profile) ? "are never freed"
                                                            : "are not freed so far");
     strbuf_release(&when);

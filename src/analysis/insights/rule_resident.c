@@ -572,6 +572,22 @@ static struct rule_resident_limit rule_resident_find_limit(const struct profile 
     return limit;
 }
 
+/* What the group used when the kernel killed is not known: the looks were before. */
+static void rule_resident_title_limit(struct insight *insight,
+                                      const struct rule_resident_limit *limit, uint64_t most)
+{
+    if (limit->ooms)
+        insight_title(insight,
+                      "The kernel killed %s process%s of the control group for want of memory; "
+                      "its limit is %s",
+                      human_exact(limit->ooms).text, limit->ooms == 1 ? "" : "es",
+                      human_bytes(most).text);
+    else
+        insight_title(insight, "The control group came to %s of its limit of %s",
+                      human_percent((double)limit->used_bytes, (double)most).text,
+                      human_bytes(most).text);
+}
+
 void rule_memory_limit(struct inquiry *inquiry)
 {
     struct rule_resident_limit limit = rule_resident_find_limit(inquiry->profile);
@@ -587,12 +603,7 @@ void rule_memory_limit(struct inquiry *inquiry)
     insight->severity = limit.ooms || limit.share >= LIMIT_AT ? INSIGHT_SEVERE
                         : limit.share >= LIMIT_NEARER         ? INSIGHT_WARNING
                                                               : INSIGHT_NOTICE;
-    insight_title(insight,
-                  limit.ooms ? "Processes were killed for want of memory: the control "
-                               "group used %s of its %s"
-                             : "The control group came to %s of its limit of %s",
-                  human_percent((double)limit.used_bytes, (double)most).text,
-                  human_bytes(most).text);
+    rule_resident_title_limit(insight, &limit, most);
     insight_add_bytes(insight, "cgroup_bytes", limit.used_bytes);
     insight_add_bytes(insight, "cgroup_limit_bytes", most);
     insight_add_share(insight, "limit_share", limit.share);

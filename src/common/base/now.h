@@ -48,6 +48,12 @@ static inline uint64_t now_monotonic_ns(void)
     return now_ns(CLOCK_MONOTONIC);
 }
 
+/* What the calling thread has computed. */
+static inline uint64_t now_thread_cpu_ns(void)
+{
+    return now_ns(CLOCK_THREAD_CPUTIME_ID);
+}
+
 /* The moment `ns` from now on `clock`, as the deadline of a call that waits. */
 static inline struct timespec now_later(clockid_t clock, uint64_t ns)
 {

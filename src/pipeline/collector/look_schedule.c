@@ -35,6 +35,13 @@ static const unsigned look_schedule_growth_parts[] = {20, 10, 5, 3};
 #define BUDGET_SHORT_PART 20
 #define BUDGET_SHORT_NS   60000000u
 
+/* A look at a level twice as high as the last one looked at is paid for by the allocations between
+ * the two: from DOUBLE_NS on it is made while all looks stay below a tenth of the run. Otherwise a
+ * program that grows by many small blocks a second, and is killed, would have been looked at in its
+ * first moments only. */
+#define DOUBLE_PART 10
+#define DOUBLE_NS   1000000000u
+
 /* The cost of a look, estimated rather too high: mappings, threads and control group; a block to
  * copy, sort and sweep (measured: 85 ns with ten million on a busy machine); a page of 4 KiB. */
 #define LOOK_NS  1000000u
@@ -296,7 +303,7 @@ static void look_schedule_prepare(struct look_schedule *looks, enum profile_samp
                                   bool over_pages, uint64_t now_ns)
 {
     struct look *look = &looks->now;
-    uint64_t begin_ns = now_monotonic_ns();
+    uint64_t begin_ns = now_thread_cpu_ns();
     struct replay_counters program;
     look_init(look, looks->pid);
     replay_counters(looks->sink->replay, 0, &program);
@@ -333,7 +340,7 @@ static void look_schedule_prepare(struct look_schedule *looks, enum profile_samp
         look_schedule_can_afford(look->blocks.count, looks->peak_bytes,
                                  looks->spent_ns + CONTAINER_NS, look->sample.time_ns);
     looks->tool_expected_bytes = look_schedule_tool_estimate(looks);
-    look->cpu_ns = now_monotonic_ns() - begin_ns;
+    look->cpu_ns = now_thread_cpu_ns() - begin_ns;
 }
 
 /* ---- What comes of it ---------------------------------------------------------------------- */
@@ -468,6 +475,13 @@ bool look_schedule_can_afford(uint64_t blocks, uint64_t resident_bytes, uint64_t
            look_schedule_budget_ns(age_ns);
 }
 
+bool look_schedule_can_afford_double(uint64_t blocks, uint64_t resident_bytes, uint64_t spent_ns,
+                                     uint64_t age_ns)
+{
+    return age_ns >= DOUBLE_NS &&
+           spent_ns + look_schedule_cost_ns(blocks, resident_bytes) <= age_ns / DOUBLE_PART;
+}
+
 unsigned look_schedule_growth_part(uint64_t spent_ns, uint64_t age_ns)
 {
     enum { PARTS = sizeof look_schedule_growth_parts / sizeof *look_schedule_growth_parts };
@@ -499,6 +513,16 @@ static bool look_schedule_stands(struct look_schedule *looks, uint64_t resident_
            now_ns - looks->high_ns >= STANDING_NS;
 }
 
+static bool look_schedule_can_pay(const struct look_schedule *looks, uint64_t resident_bytes,
+                                  uint64_t age_ns)
+{
+    uint64_t blocks = replay_live_count(looks->sink->replay);
+    bool is_double = resident_bytes / 2 >= looks->peak_bytes;
+    return look_schedule_can_afford(blocks, resident_bytes, looks->spent_ns, age_ns) ||
+           (is_double &&
+            look_schedule_can_afford_double(blocks, resident_bytes, looks->spent_ns, age_ns));
+}
+
 void look_schedule_see(struct look_schedule *looks, uint64_t resident_bytes, uint64_t now_ns)
 {
     uint64_t age_ns = now_ns > looks->start_ns ? now_ns - looks->start_ns : 0;
@@ -515,9 +539,7 @@ void look_schedule_see(struct look_schedule *looks, uint64_t resident_bytes, uin
     }
     unsigned part = look_schedule_growth_part(looks->spent_ns, age_ns);
     bool has_grown = resident_bytes >= looks->peak_bytes + looks->peak_bytes / part;
-    if (!(has_grown || stands) ||
-        !look_schedule_can_afford(replay_live_count(looks->sink->replay), resident_bytes,
-                                  looks->spent_ns, age_ns) ||
+    if (!(has_grown || stands) || !look_schedule_can_pay(looks, resident_bytes, age_ns) ||
         !quota_try_work())
         return;
     looks->peak_bytes = resident_bytes;

@@ -4,7 +4,8 @@
  *                             (if the kernel forbids it: nothing more before the end)
  *   new resident peaks        when the resident set has outgrown the last peak looked at by 5 %, as
  *                             long as all looks together stay below 1 % of the run (5 % of a short
- *                             one); or by 1 %, and has stood there for a moment
+ *                             one); or by 1 %, and has stood there for a moment; or is twice that
+ *                             peak, as long as they stay below 10 % of a run of a second or more
  *   snapshots                 while the program waits for one: all of it
  *   the end                   while the program waits for it in its exit: all of it
  *
@@ -85,6 +86,9 @@ const char *look_schedule_graph_complaint(const struct look_schedule *looks);
 /* Does a look of that size fit into what may be spent after `age_ns` of the run? */
 bool look_schedule_can_afford(uint64_t blocks, uint64_t resident_bytes, uint64_t spent_ns,
                               uint64_t age_ns);
+/* The same where the level is twice as high as the last one looked at. */
+bool look_schedule_can_afford_double(uint64_t blocks, uint64_t resident_bytes, uint64_t spent_ns,
+                                     uint64_t age_ns);
 /* n: after so much time spent on looks, a level is looked at when it exceeds the last peak by one
  * n-th. */
 unsigned look_schedule_growth_part(uint64_t spent_ns, uint64_t age_ns);

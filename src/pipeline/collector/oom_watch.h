@@ -13,6 +13,11 @@ struct oom_watch {
     struct cgroup_place place;
     bool placed;
     struct figure kills; /* of the group, ever, when it was first seen */
+    /* In the groups that the process was in before: 0 and unlimited where there was none. The
+     * kernel shows an exiting process of cgroup v1 in the root group, so the group that a killed
+     * process died in may be among them. */
+    uint64_t kills_before;
+    struct figure limit_before; /* of the last one with kills */
 };
 
 /* Notes the group of a live process. Call it again from time to time, because the process may be
@@ -21,9 +26,9 @@ void oom_watch_follow(struct oom_watch *watch, pid_t pid);
 /* The same from a reading of the group. */
 void oom_watch_see(struct oom_watch *watch, const struct cgroup_memory *memory);
 
-/* Kills in its group since it was first seen there, and the limit that the group has or that is
- * above it (CGROUP_UNLIMITED: none, so the machine had no more). Both are unknown where the group
- * does not say. */
+/* Kills in its groups while it was seen there, and the limit that the group of the kills has or
+ * that is above it (CGROUP_UNLIMITED: none, so the machine had no more). Both are unknown where no
+ * group says. */
 struct oom_watch_kills {
     struct figure kills, limit_bytes;
 };

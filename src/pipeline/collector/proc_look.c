@@ -503,11 +503,6 @@ static void look_read_stacks(struct look *look, struct pages *pages)
 
 /* ---- All of it ----------------------------------------------------------------------------- */
 
-static uint64_t look_thread_cpu_ns(void)
-{
-    return now_ns(CLOCK_THREAD_CPUTIME_ID);
-}
-
 static void look_at_pages(struct look *look)
 {
     struct pages pages;
@@ -523,7 +518,7 @@ static void look_at_pages(struct look *look)
 
 void look_take(struct look *look)
 {
-    uint64_t begin_ns = look_thread_cpu_ns();
+    uint64_t begin_ns = now_thread_cpu_ns();
     quota_take(QUOTA_LOOK);
     look->claim_count = areas_prune_claims(look->claims, look->claim_count);
     look_read_usage(look); /* first: how many threads there are */
@@ -539,7 +534,7 @@ void look_take(struct look *look)
         look_read_container(look);
     quota_give(QUOTA_LOOK);
     live_list_release(&look->blocks);
-    look->cpu_ns += look_thread_cpu_ns() - begin_ns;
+    look->cpu_ns += now_thread_cpu_ns() - begin_ns;
     look->sample.pass_ms = (double)look->cpu_ns / 1e6;
 }
 

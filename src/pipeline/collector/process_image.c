@@ -382,10 +382,10 @@ static size_t process_image_pass(struct process_image *image)
 {
     if (!image->budget.millionths)
         return process_image_merge(image);
-    uint64_t since_ns = process_image_thread_cpu_ns();
+    uint64_t since_ns = now_thread_cpu_ns();
     size_t bytes = process_image_merge(image);
     if (bytes)
-        image->replay_ns += process_image_thread_cpu_ns() - since_ns;
+        image->replay_ns += now_thread_cpu_ns() - since_ns;
     return bytes;
 }
 

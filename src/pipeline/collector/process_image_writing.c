@@ -126,11 +126,6 @@ static void process_image_write_requested(struct process_image *image)
         image->request_error = strdup(error_text());
 }
 
-uint64_t process_image_thread_cpu_ns(void)
-{
-    return now_ns(CLOCK_THREAD_CPUTIME_ID);
-}
-
 static void *process_image_flush_thread(void *context)
 {
     struct process_image *image = context;
@@ -140,7 +135,7 @@ static void *process_image_flush_thread(void *context)
     if (*image->request.why)
         process_image_write_requested(image);
     profile_build_rest(image->writer);
-    atomic_store(&image->flush_cpu_ns, process_image_thread_cpu_ns());
+    atomic_store(&image->flush_cpu_ns, now_thread_cpu_ns());
     if (image->flushes_in_turn)
         quota_end_work();
     atomic_store(&image->flushed, true);
@@ -343,14 +338,14 @@ static bool process_image_keeps_writer(struct process_image *image)
 
 void process_image_flush_begin(struct process_image *image)
 {
-    uint64_t since_ns = process_image_thread_cpu_ns();
+    uint64_t since_ns = now_thread_cpu_ns();
     if (!process_image_keeps_writer(image) || !process_image_writer_is_ready(image, true) ||
         process_image_take_snapshot(image) < 0)
         return;
     process_image_tell_unseen(image, process_image_fact_for_profile);
     process_image_read_title(image);
     process_image_tell_title(image, process_image_fact_for_profile);
-    image->snapshot_cpu_ns = process_image_thread_cpu_ns() - since_ns;
+    image->snapshot_cpu_ns = now_thread_cpu_ns() - since_ns;
     atomic_store(&image->flushed, false);
     image->request_ns = image->snapshot.duration_ns;
     image->flushing = pthread_create(&image->flusher, NULL, process_image_flush_thread, image) == 0;

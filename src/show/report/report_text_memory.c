@@ -216,6 +216,9 @@ static void report_text_memory_add_limits(struct report_text *text,
             strbuf_addf(
                 &line, ", %s of it was used at most",
                 human_percent(figure_double(used), figure_double(sample->cgroup_limit_bytes)).text);
+        /* A killed process is not looked at when it ends, and its group may have grown since. */
+        if (figure_known(used) && sample->why != PROFILE_SAMPLE_END)
+            strbuf_addf(&line, " until %s", human_duration(sample->time_ns).text);
         if (figure_positive(sample->ooms))
             strbuf_addf(&line, "; %s process%s killed for want of memory",
                         figure_human_exact(sample->ooms).text,

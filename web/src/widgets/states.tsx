@@ -23,7 +23,8 @@ export function useLoaded<T>(load: () => Promise<T>, inputs: readonly unknown[])
             if (wanted) setLoaded(next);
             end();
         };
-        load().then(
+        /* What load() throws at once is a failure too, not the end of the view. */
+        new Promise<T>((give) => give(load())).then(
             (value) => settle({ state: "there", value }),
             (error: unknown) =>
                 settle({

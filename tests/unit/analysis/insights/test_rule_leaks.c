@@ -47,8 +47,8 @@ static void what_grows_all_through_the_run_is_a_leak(void **state)
     (void)state;
     struct built *built = leaking(steady);
     const struct insight *insight = the(built_ask(built), "leak-growth");
-    assert_string_equal(insight->title, "open_session leaks: it grows all through the run and "
-                                        "625 KiB in 10,000 blocks are never freed");
+    assert_string_equal(insight->title, "open_session grows all through the run and 625 KiB in "
+                                        "10,000 blocks are never freed");
     assert_evidence(built, insight,
                     "live_bytes 640000, live_count 10000, never_freed_share 0.500, peak_share "
                     "1.000, rise 1.000, growth_per_second 640000");

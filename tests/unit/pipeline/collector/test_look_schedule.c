@@ -61,6 +61,26 @@ static void looks_at_growth_last_to_the_end(void **state)
     assert_int_equal(look_schedule_growth_part(SECOND / 1000 * 50, 3600 * SECOND), 20);
 }
 
+/* As a script that keeps 500,000 small blocks a second, and is killed at 200 MiB. */
+static void a_level_twice_as_high_may_take_a_tenth(void **state)
+{
+    (void)state;
+    enum { STEPS = 5600, MIB = 1 << 20 };
+    uint64_t spent = 0, looked = 10 * MIB, level = 0;
+    for (uint64_t step = 100; step <= STEPS; step++) {
+        uint64_t age = step * SECOND / 1000, blocks = step * 500;
+        level = 10 * MIB + step * 190 * MIB / STEPS;
+        if (level < 2 * looked || !look_schedule_can_afford_double(blocks, level, spent, age))
+            continue;
+        assert_true(spent <= age / 10);
+        spent += SECOND / 1000 + blocks * 85;
+        looked = level;
+    }
+    assert_true(looked >= level / 2);
+    assert_false(look_schedule_can_afford_double(0, 0, 0, SECOND - 1)); /* short runs: no more */
+    assert_false(look_schedule_can_afford_double(0, 0, SECOND, 10 * SECOND));
+}
+
 static void the_rows_with_most_bytes_are_kept_by_path(void **state)
 {
     (void)state;
@@ -242,6 +262,7 @@ int main(void)
         cmocka_unit_test(look_schedule_stay_below_a_hundredth_of_the_run),
         cmocka_unit_test(of_a_short_run_looks_may_take_a_twentieth),
         cmocka_unit_test(looks_at_growth_last_to_the_end),
+        cmocka_unit_test(a_level_twice_as_high_may_take_a_tenth),
         cmocka_unit_test(the_rows_with_most_bytes_are_kept_by_path),
         cmocka_unit_test(who_is_gone_is_not_known),
         cmocka_unit_test(our_own_ledger_adds_up),

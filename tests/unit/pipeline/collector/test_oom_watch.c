@@ -95,6 +95,26 @@ static void a_process_may_be_moved(void **state)
     assert_true(figure_equal(oom_watch_kills(&watch).limit_bytes, figure_of(4096)));
 }
 
+/* cgroup v1 shows an exiting process in the root group: nobody is killed there. */
+static void kills_in_a_group_that_it_leaves_count(void **state)
+{
+    (void)state;
+    struct oom_watch watch = {0};
+    struct cgroup_place first = place_of("b", 1), then = place_of("a", 2);
+    put("b", "memory.limit_in_bytes", "4096\n");
+    put("b", "memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 10\n");
+    put("a", "memory.events", "oom_kill 3\n");
+    put("a", "memory.max", "8192\n");
+    oom_watch_place(&watch, &first);
+    put("b", "memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 12\n");
+    oom_watch_place(&watch, &then);
+    assert_true(figure_equal(oom_watch_kills(&watch).kills, figure_of(2)));
+    assert_true(figure_equal(oom_watch_kills(&watch).limit_bytes, figure_of(4096)));
+    put("a", "memory.events", "oom_kill 4\n");
+    assert_true(figure_equal(oom_watch_kills(&watch).kills, figure_of(3)));
+    assert_true(figure_equal(oom_watch_kills(&watch).limit_bytes, figure_of(8192)));
+}
+
 static void what_the_group_does_not_say_is_not_known(void **state)
 {
     (void)state;
@@ -129,6 +149,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kills_are_those_since_it_was_seen),
         cmocka_unit_test(a_process_may_be_moved),
+        cmocka_unit_test(kills_in_a_group_that_it_leaves_count),
         cmocka_unit_test(what_the_group_does_not_say_is_not_known),
         cmocka_unit_test(a_process_that_is_gone_stays_where_it_was),
     };
