@@ -48,7 +48,7 @@ static bool startup_begins(const char *text, const char *beginning)
 /* ---- One code location --------------------------------------------------------------------- */
 
 /* What a node's kind follows from, found once for each code location. There are far fewer locations
- * than nodes. */
+ * than nodes, and far fewer functions and modules than locations. */
 struct startup_code {
     uint8_t of_function, of_module; /* enum startup_kind */
     bool is_c_library, is_loader;
@@ -56,7 +56,9 @@ struct startup_code {
 
 struct startup_marking {
     const struct profile *profile;
-    struct startup_code *codes; /* by location */
+    struct startup_code *codes;   /* by location */
+    struct startup_code *modules; /* by module, the last: of none; without of_function */
+    uint8_t *functions;           /* enum startup_kind, by function */
 };
 
 static const char *startup_module(const struct profile *profile, const struct profile_code *code)
@@ -89,18 +91,23 @@ static enum startup_kind startup_of_function(const char *function)
     return STARTUP_NONE;
 }
 
-static struct startup_code startup_of_code(const struct profile *profile,
-                                           const struct profile_code *code)
+static struct startup_code startup_of_module_alone(const char *path)
 {
-    const char *module = startup_module(profile, code);
-    enum startup_kind kind = STARTUP_NONE;
-    for (uint32_t i = 0; !kind && i < code->line_count; i++)
-        kind = startup_of_function(
-            profile->functions[profile->lines[code->first_line + i].function].name);
-    return (struct startup_code){.of_function = (uint8_t)kind,
-                                 .of_module = (uint8_t)startup_of_module(module),
+    const char *module = path ? name_base(path) : "";
+    return (struct startup_code){.of_module = (uint8_t)startup_of_module(module),
                                  .is_c_library = startup_is_c_library(module),
                                  .is_loader = startup_begins(module, "ld-")};
+}
+
+static struct startup_code startup_of_code(const struct startup_marking *marking,
+                                           const struct profile_code *code)
+{
+    const struct profile *profile = marking->profile;
+    bool has_module = code->module != UINT32_MAX;
+    struct startup_code out = marking->modules[has_module ? code->module : profile->module_count];
+    for (uint32_t i = 0; !out.of_function && i < code->line_count; i++)
+        out.of_function = marking->functions[profile->lines[code->first_line + i].function];
+    return out;
 }
 
 /* ---- One node ------------------------------------------------------------------------------ */
@@ -164,12 +171,23 @@ bool startup_is_of_team(const struct profile *profile, uint32_t path)
 
 /* ---- All of them --------------------------------------------------------------------------- */
 
+static void startup_judge_codes(const struct startup_marking *marking)
+{
+    const struct profile *profile = marking->profile;
+    for (size_t i = 0; i < profile->module_count; i++)
+        marking->modules[i] = startup_of_module_alone(profile->modules[i].path);
+    marking->modules[profile->module_count] = startup_of_module_alone(NULL);
+    for (size_t i = 0; i < profile->function_count; i++)
+        marking->functions[i] = (uint8_t)startup_of_function(profile->functions[i].name);
+    for (size_t i = 0; i < profile->code_count; i++)
+        marking->codes[i] = startup_of_code(marking, &profile->codes[i]);
+}
+
 static void startup_mark(struct startup *startup, const struct startup_marking *marking)
 {
     const struct profile *profile = marking->profile;
     uint8_t *kinds = startup->of_node;
-    for (size_t i = 0; i < profile->code_count; i++)
-        marking->codes[i] = startup_of_code(profile, &profile->codes[i]);
+    startup_judge_codes(marking);
     for (uint32_t i = 1; i < profile->node_count; i++) {
         uint8_t own = startup_code_of(marking, i)->of_function;
         kinds[i] = kinds[profile->nodes[i].parent];
@@ -215,19 +233,23 @@ static void startup_add_up(struct startup *startup, const struct profile *profil
 
 int startup_find(struct startup *startup, const struct profile *profile)
 {
-    struct startup_marking marking = {profile,
-                                      calloc(profile->code_count + 1, sizeof *marking.codes)};
+    struct startup_marking marking = {
+        profile, calloc(profile->code_count + 1, sizeof *marking.codes),
+        calloc(profile->module_count + 1, sizeof *marking.modules),
+        calloc(profile->function_count + 1, sizeof *marking.functions)};
     *startup = (struct startup){.of_node = calloc(profile->node_count + 1, 1)};
-    if (!startup->of_node || !marking.codes) {
-        free(marking.codes);
-        startup_release(startup);
-        return -ENOMEM;
+    bool possible = startup->of_node && marking.codes && marking.modules && marking.functions;
+    if (possible) {
+        startup_mark(startup, &marking);
+        startup_drop_large_libraries(startup, profile);
+        startup_add_up(startup, profile);
     }
-    startup_mark(startup, &marking);
     free(marking.codes);
-    startup_drop_large_libraries(startup, profile);
-    startup_add_up(startup, profile);
-    return 0;
+    free(marking.modules);
+    free(marking.functions);
+    if (!possible)
+        startup_release(startup);
+    return possible ? 0 : -ENOMEM;
 }
 
 void startup_release(struct startup *startup)

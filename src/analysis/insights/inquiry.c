@@ -484,6 +484,8 @@ static void inquiry_ask_all(struct inquiry *inquiry)
     inquiry_find_activity(inquiry);
     for (size_t i = 0; i < rule_count; i++) {
         inquiry->rule = &rules[i];
+        if (rules[i].most < inquiry->least)
+            continue;
         if (facts_imported_from(profile))
             inquiry_silent(inquiry, "the profile is another tool's recording, with what that kept");
         else if (profile->pages && rules[i].of_calls)
@@ -504,16 +506,18 @@ static bool inquiry_begin(struct inquiry *inquiry)
     insights->profile = inquiry->profile;
     insights->items = calloc(rule_count * FINDINGS_PER_RULE + 1, sizeof *insights->items);
     insights->silences = calloc(rule_count, sizeof *insights->silences);
-    return insights->items && insights->silences && inquiry_collect_sites(inquiry) &&
-           !startup_find(&inquiry->startup, inquiry->profile);
+    return insights->items && insights->silences && inquiry_collect_sites(inquiry);
 }
 
-static struct insights *insights_ask(const struct profile *profile, const bool *hidden, bool fold)
+static struct insights *insights_ask_knowing(const struct profile *profile, const bool *hidden,
+                                             const struct startup *startup,
+                                             enum insight_severity least, bool fold)
 {
     struct insights *insights = calloc(1, sizeof *insights);
     if (!insights)
         return NULL;
-    struct inquiry inquiry = {.profile = profile, .hidden = hidden, .out = insights};
+    struct inquiry inquiry = {
+        .profile = profile, .hidden = hidden, .startup = startup, .least = least, .out = insights};
     bool possible = inquiry_begin(&inquiry);
     runtime_pool_names_init(&inquiry.pool_names, profile);
     if (possible)
@@ -524,12 +528,21 @@ static struct insights *insights_ask(const struct profile *profile, const bool *
     free(inquiry.order);
     free(inquiry.site_of_node);
     free(inquiry.lost);
-    startup_release(&inquiry.startup);
     runtime_pool_names_release(&inquiry.pool_names);
     if (possible)
         return insights;
     insights_free(insights);
     return NULL;
+}
+
+static struct insights *insights_ask(const struct profile *profile, const bool *hidden, bool fold)
+{
+    struct startup startup;
+    if (startup_find(&startup, profile))
+        return NULL;
+    struct insights *insights = insights_ask_knowing(profile, hidden, &startup, INSIGHT_INFO, fold);
+    startup_release(&startup);
+    return insights;
 }
 
 static struct insights *insights_ask_alone(const struct profile *profile, bool fold)
@@ -548,6 +561,12 @@ struct insights *insights_find(const struct profile *profile)
 struct insights *insights_find_hiding(const struct profile *profile, const bool *hidden)
 {
     return insights_ask(profile, hidden, true);
+}
+
+struct insights *insights_find_warnings(const struct profile *profile, const bool *hidden,
+                                        const struct startup *startup)
+{
+    return insights_ask_knowing(profile, hidden, startup, INSIGHT_WARNING, true);
 }
 
 struct insights *insights_find_all(const struct profile *profile)

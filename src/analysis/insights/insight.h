@@ -22,6 +22,8 @@
 #include "format/style.h"
 #include "profile/profile.h"
 
+struct startup;
+
 /* By the cost of what was found as a share of the whole that it is a part of (the peak, all
  * allocations, all bytes, the time): from 50 % severe, from 20 % a warning, from 5 % a notice, else
  * an info; and never above what its plain amount allows (inquiry.c, amount_limits). */
@@ -97,6 +99,10 @@ struct insights {
 struct insights *insights_find(const struct profile *profile);
 /* The same, where frames_of_libraries(profile) is known already; it stays the caller's. */
 struct insights *insights_find_hiding(const struct profile *profile, const bool *hidden);
+/* The warnings and severe findings among these, as they come there, the start-up being known too:
+ * rules of which no finding can be so severe are not asked. Milder findings may stand behind. */
+struct insights *insights_find_warnings(const struct profile *profile, const bool *hidden,
+                                        const struct startup *startup);
 /* Nothing is folded. */
 struct insights *insights_find_all(const struct profile *profile);
 void insights_free(struct insights *insights); /* NULL is fine */

@@ -37,7 +37,8 @@ struct inquiry {
     uint64_t active_from_ns, active_until_ns;
     uint64_t freed_at_rest; /* blocks, net, behind that */
     struct lost *lost;      /* by site */
-    struct startup startup;
+    const struct startup *startup;
+    enum insight_severity least; /* rules that find only milder things are not asked */
     struct runtime_pool_names pool_names;
     const struct rule *rule; /* the one that is being asked */
     struct insights *out;

@@ -391,7 +391,7 @@ static struct runtime_pools rule_leaks_pools_of(const struct inquiry *inquiry,
         const struct profile_site *path = &inquiry->profile->sites[inquiry->order[site->first + i]];
         bool is_gone =
             figure_zero(path->metrics.live_bytes) && figure_zero(path->metrics.live_count);
-        if (is_gone || (!startup_has(&inquiry->startup, path->path) &&
+        if (is_gone || (!startup_has(inquiry->startup, path->path) &&
                         !runtime_pools_has(&inquiry->pool_names, path->path)))
             continue;
         pools.bytes = figure_add(pools.bytes, path->metrics.live_bytes);

@@ -8,7 +8,7 @@ static const struct rule rule_startup = {.id = "start-up", .most = INSIGHT_INFO,
 static bool rule_startup_has(const struct inquiry *inquiry, const struct insight *insight)
 {
     for (size_t i = 0; i < insight->path_count; i++)
-        if (!startup_has(&inquiry->startup, insight->paths[i].node))
+        if (!startup_has(inquiry->startup, insight->paths[i].node))
             return false;
     return insight->path_count;
 }
@@ -17,7 +17,7 @@ static struct figure rule_startup_held(const struct inquiry *inquiry)
 {
     struct figure held = figure_of(0);
     for (int kind = 1; kind < STARTUP_KINDS; kind++)
-        held = figure_add(held, inquiry->startup.at_peak_bytes[kind]);
+        held = figure_add(held, inquiry->startup->at_peak_bytes[kind]);
     return held;
 }
 
@@ -26,7 +26,7 @@ static void rule_startup_report(struct inquiry *inquiry, size_t folded,
 {
     struct strbuf name = STRBUF_INIT;
     uint64_t held = rule_number(rule_startup_held(inquiry));
-    startup_add_name(&name, &inquiry->startup);
+    startup_add_name(&name, inquiry->startup);
     inquiry->rule = &rule_startup;
     struct insight *insight =
         insight_begin(inquiry, held, rule_number(inquiry->total->peak_bytes), INSIGHT_BYTES);
@@ -35,8 +35,8 @@ static void rule_startup_report(struct inquiry *inquiry, size_t folded,
                   folded == 1 ? "is" : "are");
     insight_add_count(insight, "findings", folded);
     insight_add_bytes(insight, "at_peak_bytes", held);
-    insight_add_bytes(insight, "live_bytes", rule_number(inquiry->startup.live_bytes));
-    insight_add_count(insight, "live_count", rule_number(inquiry->startup.live_count));
+    insight_add_bytes(insight, "live_bytes", rule_number(inquiry->startup->live_bytes));
+    insight_add_count(insight, "live_count", rule_number(inquiry->startup->live_count));
     insight->paths[insight->path_count++] = *path;
     insight->advice = "Run-times and libraries ask for this once, as they start, whatever the "
                       "program does.";

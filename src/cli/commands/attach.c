@@ -22,6 +22,7 @@
 #include "commands/record_options.h"
 #include "collector/collector.h"
 #include "profile/profile.h"
+#include "profile/profile_for_summary.h"
 #include "report/report.h"
 
 enum { ATTACH_EXIT_REFUSED = 126, MOST_OPTIONS = 64 };
@@ -219,7 +220,7 @@ static void cmd_attach_say_result(const struct process_image_result *result, boo
         fprintf(stderr, "tidemark: %s\n", result->trace_error);
     if (quiet || !result->path)
         return;
-    if (profile_read(&profile, result->path) < 0) {
+    if (profile_read_for_summary(&profile, result->path) < 0) {
         fprintf(stderr, "tidemark: %s\n", error_text());
         return;
     }

@@ -38,6 +38,7 @@
 #include "jobdir/rank_choice.h"
 #include "procfs/launcher.h"
 #include "profile/profile.h"
+#include "profile/profile_for_summary.h"
 #include "report/report.h"
 #include "wire/wire.h"
 
@@ -262,12 +263,15 @@ cmd_record_daemon_result(const struct record_job *job,
     const struct process_image_result *found = main_result;
     if (!main_result || !job->ended || job->wait_status || collector_over(job->collector))
         return main_result;
-    uint64_t end = cmd_record_end_of(main_result);
+    uint64_t end = 0; /* read when there is one to compare with: most programs are alone */
     for (size_t i = 0; i < collector_result_count(job->collector); i++) {
         const struct process_image_result *result = collector_result(job->collector, i);
-        if (end && result->peak_bytes > found->peak_bytes && result->pid != job->child &&
-            !strcmp(result->program, main_result->program) &&
-            cmd_record_end_of(result) > end + outlives_ns)
+        if (result->peak_bytes <= found->peak_bytes || result->pid == job->child ||
+            strcmp(result->program, main_result->program) != 0)
+            continue;
+        if (!end && !(end = cmd_record_end_of(main_result)))
+            return main_result;
+        if (cmd_record_end_of(result) > end + outlives_ns)
             found = result;
     }
     return found;
@@ -410,7 +414,7 @@ static void cmd_record_say_summary(const struct collector *collector,
     struct profile *profile;
     if (!shown->path)
         return;
-    if (profile_read(&profile, shown->path) < 0) {
+    if (profile_read_for_summary(&profile, shown->path) < 0) {
         fprintf(stderr, "tidemark: %s\n", error_text());
         return;
     }

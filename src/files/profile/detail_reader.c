@@ -726,6 +726,39 @@ void detail_read_for_sums(struct reader *reader)
     detail_settle(reader);
 }
 
+/* ---- For a summary ------------------------------------------------------------------------- */
+
+static void detail_read_some(struct reader *reader, enum detail which, const char *where,
+                             schema_has_column *has_column)
+{
+    const struct detail_table *table = &detail_tables[which];
+    struct detail_choice choice = {.where = where, .has_column = has_column};
+    reader->detail = which;
+    if (!reader->no_memory &&
+        profile_reading_has_column(reader, table->name, table->columns[0].name))
+        detail_read_detail_rows(reader, &choice);
+}
+
+/* Sizes are read too: without them it would look as if distributions were not recorded. */
+static void detail_read_growths(struct reader *reader)
+{
+    char where[48];
+    snprintf(where, sizeof where, "WHERE kind IN (%d,%d)", DISTRIBUTION_SIZE,
+             DISTRIBUTION_REALLOC_GROW);
+    detail_read_some(reader, DETAIL_DISTRIBUTIONS, where, profile_reading_has_column);
+}
+
+void detail_read_for_summary(struct reader *reader)
+{
+    static const enum detail whole[] = {DETAIL_SAMPLES, DETAIL_RESIDENCIES, DETAIL_ISLANDS,
+                                        DETAIL_CURVES, DETAIL_RANKS};
+    for (size_t i = 0; i < sizeof whole / sizeof *whole && !reader->no_memory; i++)
+        detail_read_detail(reader, whole[i]);
+    detail_read_growths(reader);
+    detail_read_some(reader, DETAIL_OWNERS, "", detail_has_owner_figure);
+    detail_settle(reader);
+}
+
 void detail_free(struct profile *profile)
 {
     for (int i = 0; i < DETAIL_TABLES; i++) {

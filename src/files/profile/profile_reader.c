@@ -16,6 +16,7 @@
 #include "base/search.h"
 #include "base/strbuf.h"
 #include "profile/path_blocks.h"
+#include "profile/profile_for_summary.h"
 #include "profile/profile_reader.h"
 #include "profile/profile_reading.h"
 #include "profile/schema.h"
@@ -529,8 +530,12 @@ static void profile_reader_read_thread(struct reader *reader, sqlite3_stmt *row)
 
 static const struct field *profile_reader_bucket_fields(const struct reader *reader, size_t *count)
 {
-    *count = reader->only_sums ? schema_bucket_sum_field_count : schema_bucket_field_count;
-    return reader->only_sums ? schema_bucket_sum_fields : schema_bucket_fields;
+    *count = reader->only_sums     ? schema_bucket_sum_field_count
+             : reader->for_summary ? schema_bucket_summary_field_count
+                                   : schema_bucket_field_count;
+    return reader->only_sums     ? schema_bucket_sum_fields
+           : reader->for_summary ? schema_bucket_summary_fields
+                                 : schema_bucket_fields;
 }
 
 /* Both are known, or none. */
@@ -549,7 +554,7 @@ static void profile_reader_read_bucket(struct reader *reader, sqlite3_stmt *row)
         return;
     size_t count;
     const struct field *fields = profile_reader_bucket_fields(reader, &count);
-    if (reader->only_sums)
+    if (reader->only_sums || reader->for_summary)
         timeline_bucket_know_nothing(bucket);
     profile_reader_read_fields(reader, row, 1, bucket, fields, count);
     struct timeline_level *levels[] = {&bucket->requested, &bucket->blocks, &bucket->physical,
@@ -896,6 +901,14 @@ static void profile_reader_read_sums(struct reader *reader)
         detail_read_for_sums(reader);
 }
 
+static void profile_reader_read_for_summary(struct reader *reader)
+{
+    reader->for_summary = true;
+    profile_reader_read_trunk(reader);
+    if (!reader->no_memory)
+        detail_read_for_summary(reader);
+}
+
 static uint64_t profile_reader_meta_number(const struct profile *profile, const char *key)
 {
     const char *value = profile_get(profile, key);
@@ -1012,6 +1025,11 @@ int profile_read_totals(struct profile **out, const char *path)
 int profile_read_sums(struct profile **out, const char *path)
 {
     return profile_reader_open_and_read(out, path, profile_reader_read_sums);
+}
+
+int profile_read_for_summary(struct profile **out, const char *path)
+{
+    return profile_reader_open_and_read(out, path, profile_reader_read_for_summary);
 }
 
 /* ---- Made ones ----------------------------------------------------------------------------- */

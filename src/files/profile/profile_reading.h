@@ -53,6 +53,7 @@ struct reader {
     enum detail detail;  /* whose rows or blocks are being read */
     const struct detail_choice *choice; /* of rows: which columns */
     bool only_sums;                     /* profile_read_sums() */
+    bool for_summary;                   /* profile_read_for_summary() */
     bool no_memory;
 };
 
@@ -119,6 +120,7 @@ void profile_reading_looks(struct profile *profile);
  * and threads have been read. */
 void detail_read(struct reader *reader);
 void detail_read_for_sums(struct reader *reader);
+void detail_read_for_summary(struct reader *reader);
 void detail_free(struct profile *profile);
 
 #endif

@@ -114,6 +114,13 @@ const struct field schema_bucket_sum_fields[] = {
     LEVEL("physical", physical),
 };
 const size_t schema_bucket_sum_field_count = COUNT(schema_bucket_sum_fields);
+const struct field schema_bucket_summary_fields[] = {
+    LEVEL("requested", requested),
+    LEVEL("physical", physical),
+    BUCKET("alloc_count", alloc_count, FIELD_FIGURE),
+    BUCKET("free_count", free_count, FIELD_FIGURE),
+};
+const size_t schema_bucket_summary_field_count = COUNT(schema_bucket_summary_fields);
 _Static_assert(COUNT(schema_bucket_fields) * sizeof(uint64_t) == sizeof(struct timeline_bucket),
                "every level has its columns");
 

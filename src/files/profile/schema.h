@@ -36,6 +36,8 @@ extern const struct field schema_call_fields[], schema_program_fields[], schema_
 /* Those of timeline_bucket that profile_read_sums() has. */
 extern const struct field schema_bucket_sum_fields[];
 extern const size_t schema_bucket_sum_field_count;
+extern const struct field schema_bucket_summary_fields[];
+extern const size_t schema_bucket_summary_field_count;
 extern const size_t schema_call_field_count, schema_program_field_count, schema_thread_field_count,
     schema_bucket_field_count;
 

@@ -232,9 +232,10 @@ static int run_summary_add_mapped(struct summary *summary)
 }
 
 /* Adds the first insight, if it is a warning or worse. */
-static int run_summary_add_insight(struct summary *summary, const struct call_sites *sites)
+static int run_summary_add_insight(struct summary *summary, const struct call_sites *sites,
+                                   const struct startup *startup)
 {
-    struct insights *insights = insights_find_hiding(summary->profile, sites->hidden);
+    struct insights *insights = insights_find_warnings(summary->profile, sites->hidden, startup);
     if (!insights)
         return -ENOMEM;
     if (insights->count && insights->items[0].severity >= INSIGHT_WARNING) {
@@ -253,7 +254,7 @@ static int run_summary_add_heap(struct summary *summary)
     int error = run_summary_find_sites(&sites, &startup, summary->profile);
     if (!error) {
         run_summary_add_top(summary, &sites, &startup, "at the peak");
-        error = run_summary_add_insight(summary, &sites);
+        error = run_summary_add_insight(summary, &sites, &startup);
     }
     call_sites_release(&sites);
     startup_release(&startup);

@@ -1,6 +1,7 @@
 /* Profiles of nonsense: whatever the numbers are, rules end, stay within bounds, and what they say
  * can be printed. The seed is printed; give it as the first argument to repeat. */
 #include "built.h"
+#include "aggregate/startup.h"
 
 #include <time.h>
 
@@ -122,6 +123,26 @@ static void print_to_nowhere(const struct insights *insights)
     free(text);
 }
 
+/* Rules of which no finding can be so severe are not asked; the others find what they found. */
+static void check_warnings(const struct profile *profile, const struct insights *all)
+{
+    bool *hidden = frames_of_libraries(profile);
+    struct startup startup;
+    size_t at = 0;
+    assert_int_equal(startup_find(&startup, profile), 0);
+    struct insights *warnings = insights_find_warnings(profile, hidden, &startup);
+    assert_non_null(warnings);
+    for (; at < all->count && all->items[at].severity >= INSIGHT_WARNING; at++) {
+        assert_true(at < warnings->count);
+        assert_string_equal(warnings->items[at].title, all->items[at].title);
+    }
+    if (at < warnings->count)
+        assert_true(warnings->items[at].severity < INSIGHT_WARNING);
+    insights_free(warnings);
+    startup_release(&startup);
+    free(hidden);
+}
+
 static void nonsense_does_no_harm(void **state)
 {
     (void)state;
@@ -141,6 +162,7 @@ static void nonsense_does_no_harm(void **state)
         for (size_t j = 0; j < insights->count; j++)
             assert_true(insights->items[j].fact_count <= INSIGHT_FACTS);
         print_to_nowhere(insights);
+        check_warnings(&built->profile, insights);
         built_free(built);
     }
 }

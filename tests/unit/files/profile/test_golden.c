@@ -11,6 +11,7 @@
 #include <cmocka.h>
 #include "sample.h"
 #include "base/error.h"
+#include "profile/profile_for_summary.h"
 #include "scratch.h"
 #include "check_details.h"
 
@@ -52,6 +53,93 @@ static void golden_files_read_as_they_were_written(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof golden / sizeof *golden; i++)
         check_file(golden[i].path, golden[i].holds);
+}
+
+static void check_figures(const struct figure *figures, const struct figure *as, size_t count)
+{
+    assert_memory_equal(figures, as, count * sizeof *figures);
+}
+
+static void check_levels(const struct profile *some, const struct profile *all)
+{
+    assert_int_equal(some->bucket_count, all->bucket_count);
+    for (size_t i = 0; i < all->bucket_count; i++) {
+        const struct timeline_bucket *bucket = &some->buckets[i], *as = &all->buckets[i];
+        check_figures(&bucket->requested.min, &as->requested.min, 2);
+        check_figures(&bucket->physical.min, &as->physical.min, 2);
+        check_figures(&bucket->alloc_count, &as->alloc_count, 1);
+        check_figures(&bucket->free_count, &as->free_count, 1);
+        assert_false(figure_known(bucket->virt.max));
+    }
+}
+
+static void check_owners(const struct profile *some, const struct profile *all)
+{
+    assert_int_equal(some->owner_count, all->owner_count);
+    for (size_t i = 0; i < all->owner_count; i++) {
+        const struct profile_owner *owner = &some->owners[i], *as = &all->owners[i];
+        assert_int_equal(owner->sample, as->sample);
+        assert_int_equal(owner->kind, as->kind);
+        assert_int_equal(owner->path, as->path);
+        check_figures(&owner->resident_bytes, &as->resident_bytes, 1);
+    }
+}
+
+static void check_curves(const struct profile *some, const struct profile *all)
+{
+    assert_int_equal(some->curve_count, all->curve_count);
+    for (size_t i = 0; i < all->curve_count; i++) {
+        assert_int_equal(some->curves[i].node, all->curves[i].node);
+        assert_int_equal(some->curves[i].count, all->curves[i].count);
+        assert_memory_equal(some->curves[i].points, all->curves[i].points,
+                            all->curves[i].count * sizeof *all->curves[i].points);
+    }
+}
+
+/* Sizes say that distributions were recorded; growths are what a rule reads. */
+static void check_growths(const struct profile *some, const struct profile *all)
+{
+    size_t at = 0;
+    for (size_t i = 0; i < all->distribution_count; i++) {
+        const struct distribution_row *row = &all->distributions[i];
+        if (row->kind != DISTRIBUTION_SIZE && row->kind != DISTRIBUTION_REALLOC_GROW)
+            continue;
+        assert_true(at < some->distribution_count);
+        assert_memory_equal(&some->distributions[at++], row, sizeof *row);
+    }
+    assert_int_equal(at, some->distribution_count);
+    assert_int_equal(!at, !all->distribution_count);
+}
+
+#define CHECK_SAME(some, all, rows, count)                                                         \
+    do {                                                                                           \
+        assert_int_equal((some)->count, (all)->count);                                             \
+        if ((all)->count)                                                                          \
+            assert_memory_equal((some)->rows, (all)->rows, (all)->count * sizeof *(all)->rows);    \
+    } while (0)
+
+static void what_a_summary_shows_reads_alike(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof golden / sizeof *golden; i++) {
+        struct profile *some, *all;
+        assert_int_equal(profile_read_for_summary(&some, golden[i].path), 0);
+        assert_int_equal(profile_read(&all, golden[i].path), 0);
+        CHECK_SAME(some, all, sites, site_count);
+        CHECK_SAME(some, all, mapped_sites, mapped_site_count);
+        CHECK_SAME(some, all, nodes, node_count);
+        CHECK_SAME(some, all, residencies, residency_count);
+        CHECK_SAME(some, all, islands, island_count);
+        assert_memory_equal(&some->program, &all->program, sizeof all->program);
+        assert_int_equal(some->sample_count, all->sample_count);
+        assert_int_equal(some->meta_count, all->meta_count);
+        check_levels(some, all);
+        check_owners(some, all);
+        check_curves(some, all);
+        check_growths(some, all);
+        profile_free(some);
+        profile_free(all);
+    }
 }
 
 /* Rows of the first version of session files; the second is of the same process, and began no
@@ -182,6 +270,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(golden_files_read_as_they_were_written),
+        cmocka_unit_test(what_a_summary_shows_reads_alike),
         cmocka_unit_test(golden_rows_read_as_they_were_written),
         cmocka_unit_test(golden_files_unpack),
         cmocka_unit_test(documented_queries_run),

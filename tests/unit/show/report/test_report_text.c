@@ -1,6 +1,7 @@
 /* Whole reports on the golden profile (golden.h). */
 #include "golden.h"
 #include "aggregate/match.h"
+#include "profile/profile_for_summary.h"
 #include "report/report_text.h"
 
 enum { METRIC_FREED = 8, METRIC_TIME = 12 }; /* in METRIC_CHOICE */
@@ -124,6 +125,34 @@ static void the_summary_has_ten_lines_at_most(void **state)
 {
     (void)state;
     check_summary("summary.txt");
+}
+
+static char *summary_of(const struct profile *of)
+{
+    char *text = NULL;
+    size_t bytes;
+    FILE *out = open_memstream(&text, &bytes);
+    assert_int_equal(report_summary(out, of, "run.tmk"), 0);
+    fclose(out);
+    return text;
+}
+
+static void the_summary_shows_no_more_than_is_read_for_it(void **state)
+{
+    (void)state;
+    static const char *const paths[] = {GOLDEN_DIR "/profile-v1.tmk", GOLDEN_DIR "/profile-v2.tmk",
+                                        GOLDEN_DIR "/profile-v2-details.tmk"};
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+        struct profile *some, *all;
+        assert_int_equal(profile_read_for_summary(&some, paths[i]), 0);
+        assert_int_equal(profile_read(&all, paths[i]), 0);
+        char *of_some = summary_of(some), *of_all = summary_of(all);
+        assert_string_equal(of_some, of_all);
+        free(of_some);
+        free(of_all);
+        profile_free(some);
+        profile_free(all);
+    }
 }
 
 /* Where nothing was asked for there is no moment of most. */
@@ -331,6 +360,7 @@ int main(void)
         cmocka_unit_test(a_bar_is_no_longer_than_what_it_stands_for),
         cmocka_unit_test(the_same_as_json),
         cmocka_unit_test(the_summary_has_ten_lines_at_most),
+        cmocka_unit_test(the_summary_shows_no_more_than_is_read_for_it),
         cmocka_unit_test(a_peak_of_nothing_is_at_no_moment),
         cmocka_unit_test(lengths_that_do_not_add_up_are_not_added),
         cmocka_unit_test(whose_blocks_were_freed_is_said_as_far_as_it_is_known),
