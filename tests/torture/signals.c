@@ -1,11 +1,13 @@
 /* Signals that come at any instruction, on other stacks, in many threads at once; and stops. Linked
  * with victims/safe_malloc.c where handlers allocate: glibc's malloc forbids it. */
 #include "torture.h"
+#include <link.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <sys/time.h>
 #include <time.h>
+#include <ucontext.h>
 
 enum { THREADS = 4, ALTERNATE = 32 * 1024 };
 
@@ -163,14 +165,89 @@ static void stopped(void)
         CHECK(!pthread_join(thread[i], NULL));
 }
 
+/* ---- A handler that forks in the middle of a hook, and returns in both processes ---- */
+
+/* The code of the recorder's library. Bare, any code will do. */
+static uintptr_t hooks_lo = 0, hooks_hi = UINTPTR_MAX;
+static volatile unsigned forks, ticks;
+static volatile bool is_child;
+
+static int find_hooks(struct dl_phdr_info *module, size_t bytes, void *context)
+{
+    (void)bytes, (void)context;
+    if (!strstr(module->dlpi_name, "/libtidemark"))
+        return 0;
+    for (int i = 0; i < module->dlpi_phnum; i++)
+        if (module->dlpi_phdr[i].p_type == PT_LOAD && module->dlpi_phdr[i].p_flags & PF_X) {
+            hooks_lo = module->dlpi_addr + module->dlpi_phdr[i].p_vaddr;
+            hooks_hi = hooks_lo + module->dlpi_phdr[i].p_memsz;
+        }
+    return 1;
+}
+
+static uintptr_t interrupted_at(const void *context)
+{
+#if defined(__x86_64__)
+    return (uintptr_t)((const ucontext_t *)context)->uc_mcontext.gregs[REG_RIP];
+#else
+    return (uintptr_t)((const ucontext_t *)context)->uc_mcontext.pc;
+#endif
+}
+
+static void on_signal_fork(int number, siginfo_t *about, void *context)
+{
+    (void)number, (void)about;
+    uintptr_t ip = interrupted_at(context);
+    ticks++;
+    if (is_child || ip < hooks_lo || ip >= hooks_hi || forks >= (unsigned)torture_times(8))
+        return;
+    pid_t child = fork();
+    CHECK(child >= 0);
+    forks++;
+    if (child)
+        CHECK(torture_wait(child) == 0);
+    else
+        is_child = true;
+}
+
+/* A child is recorded from the first call behind the interrupted one on. */
+VICTIM void of_a_child(void)
+{
+    for (int i = 0; i < 50; i++)
+        torture_freed(torture_counted(77));
+    _exit(0);
+}
+
+/* Another stack each time, so that there is something to walk. */
+VICTIM void *at_depth(int depth)
+{
+    return depth ? keep(at_depth(depth - 1)) : torture_counted(21);
+}
+
+static void forks_inside(void)
+{
+    struct sigaction action = {.sa_sigaction = on_signal_fork, .sa_flags = SA_SIGINFO | SA_RESTART};
+    CHECK(!sigaction(SIGRTMIN, &action, NULL));
+    dl_iterate_phdr(find_hooks, NULL);
+    timer_t timer = rapid();
+    for (int i = 0; forks < (unsigned)torture_times(8) && ticks < 2000000; i++) {
+        torture_freed(at_depth(i % 20));
+        if (is_child)
+            of_a_child();
+    }
+    if (is_child)
+        of_a_child();
+    syscall(SYS_timer_delete, timer);
+    CHECK(forks == (unsigned)torture_times(8));
+    victim_fact("unfollowed", 1); /* the interrupted call of each child */
+    victim_fact("within_of_a_child", 50ull * forks);
+}
+
 int main(int argc, char **argv)
 {
     static const struct torture_case cases[] = {
-        {"altstacks", altstacks},
-        {"altstacks_above", altstacks_above},
-        {"longjumps", longjumps},
-        {"stopped", stopped},
-        {NULL, NULL},
+        {"altstacks", altstacks}, {"altstacks_above", altstacks_above}, {"longjumps", longjumps},
+        {"stopped", stopped},     {"forks_inside", forks_inside},       {NULL, NULL},
     };
     return torture_main(argc, argv, cases);
 }

@@ -47,10 +47,15 @@ void c_library_on_quick_exit(void (*handler)(void))
         at_quick_exit(handler);
 }
 
-void c_library_on_fork_in_child(void (*handler)(void))
+void c_library_on_fork(void (*before)(void), void (*in_parent)(void), void (*in_child)(void))
 {
     if (__register_atfork)
-        __register_atfork(NULL, NULL, handler, &__dso_handle);
+        __register_atfork(before, in_parent, in_child, &__dso_handle);
     else if (pthread_atfork)
-        pthread_atfork(NULL, NULL, handler);
+        pthread_atfork(before, in_parent, in_child);
+}
+
+void c_library_on_fork_in_child(void (*handler)(void))
+{
+    c_library_on_fork(NULL, NULL, handler);
 }

@@ -26,7 +26,8 @@ void c_library_init(void);
  * such handlers; there, the destructors of a preloaded library run last. */
 bool c_library_on_exit(void (*handler)(int status, void *unused));
 void c_library_on_quick_exit(void (*handler)(void));
-/* As pthread_atfork(NULL, NULL, handler). */
+/* As pthread_atfork(). */
+void c_library_on_fork(void (*before)(void), void (*in_parent)(void), void (*in_child)(void));
 void c_library_on_fork_in_child(void (*handler)(void));
 
 #endif

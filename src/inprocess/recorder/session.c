@@ -25,6 +25,7 @@
 #include "recorder/bare_code.h"
 #include "recorder/unwind_check.h"
 #include "recorder/families.h"
+#include "recorder/forked.h"
 #include "recorder/hooks.h"
 #include "recorder/instrument.h"
 #include "recorder/locked.h"
@@ -73,6 +74,11 @@ bool session_is_on(void)
     return session_state &&
            atomic_load_explicit(&session_state->phase, memory_order_acquire) == PHASE_ON &&
            !session_is_over();
+}
+
+void session_is_of_parent(void)
+{
+    atomic_store(&session_state->phase, PHASE_NEW);
 }
 
 void session_stop(void)
@@ -387,6 +393,7 @@ static void session_watch_exit(void)
     watched = true;
     session_ends_by_destructor = !c_library_on_exit(session_on_exit_handler);
     c_library_on_quick_exit(session_quick_exit_handler);
+    c_library_on_fork(forked_before, forked_in_parent, forked_in_child);
 }
 
 /* Finds the session: that of the environment; else one of our own, or that of an ancestor. */

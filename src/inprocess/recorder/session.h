@@ -47,6 +47,9 @@ const void *session_state_word(void);
 /* The program has a filter that forbids to connect: programs that it executes will not try. */
 void session_forbid_programs(void);
 
+/* In the child of a fork whose memory is not wiped yet: no session has begun here. */
+void session_is_of_parent(void);
+
 /* Should programs that are executed be recorded? True if the session follows children and is not
  * over; also in the child of a fork that has recorded nothing yet. */
 bool session_follows(void);

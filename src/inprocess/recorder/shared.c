@@ -552,6 +552,53 @@ void shared_renew(void)
     shared_give_back_private();
 }
 
+/* ---- A child that goes on inside a hook ---- */
+
+/* All that a hook reads of a header is in its first page (wire.h). */
+static char shared_first_page[PAGE_BYTES];
+
+static void shared_advise_for_child(int advice)
+{
+    for (uint32_t i = 0, count = shared_range_count(); i < count; i++) {
+        const struct shared_range *range = shared_range_at(i);
+        if (range->kind != RANGE_KEPT && range->bytes)
+            shared_advise((void *)(uintptr_t)range->start, range->bytes, advice);
+    }
+}
+
+void shared_keep_for_child(void)
+{
+    memcpy(shared_first_page, (const void *)shared->header, sizeof shared_first_page);
+    shared_advise_for_child(MADV_KEEPONFORK);
+}
+
+void shared_wipe_for_child(void)
+{
+    shared_advise_for_child(MADV_WIPEONFORK);
+}
+
+void shared_stand_in(void)
+{
+    for (uint32_t i = 0; i < shared->chunk_count; i++)
+        shared_map(*SHARED_PLACE(chunks, i), WIRE_CHUNK_BYTES, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1);
+    memcpy((void *)shared->header, shared_first_page, sizeof shared_first_page);
+    atomic_store(&shared->header->stop, 1); /* who waits for room, waits no more */
+}
+
+void shared_wipe(void)
+{
+    for (uint32_t i = 0; i < shared->chunk_count; i++)
+        shared_unmap(*SHARED_PLACE(chunks, i), WIRE_CHUNK_BYTES);
+    shared_wipe_for_child();
+    for (uint32_t i = 0, count = shared_range_count(); i < count; i++) {
+        const struct shared_range *range = shared_range_at(i);
+        if (range->kind != RANGE_KEPT && range->bytes &&
+            !shared_advise((void *)(uintptr_t)range->start, range->bytes, MADV_DONTNEED))
+            memset((void *)(uintptr_t)range->start, 0, range->bytes); /* it is locked */
+    }
+}
+
 /* ---- Rings ---- */
 
 static struct wire_ring *shared_ring_at(uint32_t index)

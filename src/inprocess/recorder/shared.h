@@ -52,6 +52,15 @@ void shared_keep_unlocked(void);
 void shared_each_range(void (*visit)(void *context, uintptr_t start, uint64_t bytes),
                        void *context);
 
+/* For a fork whose child goes on inside a hook (forked.h). Between the first two functions, which
+ * the parent calls, the child gets the private memory as it is. The third gives the child memory in
+ * place of the shared one: the header's beginning, else zeros; nobody waits for a collector. */
+void shared_keep_for_child(void);
+void shared_wipe_for_child(void);
+void shared_stand_in(void);
+/* In the child: wipes its memory, as the kernel does otherwise. */
+void shared_wipe(void);
+
 /* Private memory for a short time, which is not counted; NULL: no memory. The contents are zero. */
 void *private_borrow(size_t bytes);
 void private_return(void *memory, size_t bytes);

@@ -13,6 +13,7 @@
 #include "base/hash.h"
 #include "base/probe.h"
 #include "recorder/draw.h"
+#include "recorder/forked.h"
 #include "recorder/instrument.h"
 #include "recorder/patch.h"
 #include "recorder/session.h"
@@ -314,6 +315,30 @@ void thread_hold(bool hold)
     thread_beginning = hold;
 }
 
+/* Has no ring, ever. Not NULL, because a hook that goes on may read thread_current twice. */
+static struct thread thread_nobody;
+
+struct thread *thread_suspend(void)
+{
+    struct thread *thread = thread_current;
+    if (thread_beginning || !thread)
+        return NULL;
+    thread_beginning = true;
+    thread_current = &thread_nobody;
+    return thread;
+}
+
+void thread_resume(struct thread *thread)
+{
+    thread_current = thread;
+    thread_beginning = false;
+}
+
+void thread_begins_anew(void)
+{
+    thread_resume(&thread_nobody);
+}
+
 /* The ring stays active, so that no call tests whether the thread has ended. */
 void thread_stop_recording(void)
 {
@@ -368,6 +393,10 @@ struct thread *thread_begin(void)
         return NULL;
     }
     int saved_errno = errno;
+    if (unlikely(!forked_may_begin())) {
+        errno = saved_errno;
+        return NULL;
+    }
     uint64_t signals = signal_lock_block(); /* a handler that left by longjmp would leave other
                                              * threads waiting */
     thread_use_begin();
@@ -492,7 +521,8 @@ static void thread_publish_for_another(struct thread *thread)
 static void thread_stop(struct thread *thread)
 {
     struct wire_ring *ring = thread->ring;
-    session_stop();
+    if (!forked_is_left(thread))
+        session_stop();
     thread->ring = ring;
     thread->limit = 0;
 }

@@ -229,6 +229,11 @@ void thread_use_forget(void);
 bool thread_renew(void);
 /* While `hold` is set, hooked calls of this thread are passed on unrecorded. */
 void thread_hold(bool hold);
+/* Takes this thread's state from it, and holds it; the second function gives it back, and the third
+ * lets the thread begin as a new one does. NULL, and nothing has changed: it is held already. */
+struct thread *thread_suspend(void);
+void thread_resume(struct thread *thread);
+void thread_begins_anew(void);
 /* The same for ever, and each call is counted as lost. Makes no system call and reads no clock. */
 void thread_stop_recording(void);
 

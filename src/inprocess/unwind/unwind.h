@@ -106,6 +106,11 @@ enum { UNWIND_EXITS = 2 };
 struct unwind_caller unwind_caller_of_exit(const struct unwind_start *start,
                                            const uintptr_t exits[UNWIND_EXITS]);
 
+/* Has a function of ours not ended yet that is further out than `start`, beyond other code? With
+ * `by_signal` only if a signal has interrupted it, or what it calls. Makes no node. */
+enum unwind_answer { UNWIND_NO, UNWIND_YES, UNWIND_NOT_KNOWN };
+enum unwind_answer unwind_is_inside(const struct unwind_start *start, bool by_signal);
+
 /* Copies the frames of a path, innermost first, with a mark last if it has one. Returns how many,
  * at most `max`. For checks and tests. */
 size_t unwind_path_ips(uint32_t node, uintptr_t *ips, size_t max);

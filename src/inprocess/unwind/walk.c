@@ -266,6 +266,17 @@ enum walk_outcome walk_rarely(struct walk *walk, rule *what)
     }
 }
 
+enum walk_outcome walk_step(struct walk *walk)
+{
+    rule what = rules_find_slow(walk->ip, walk->exact);
+    uintptr_t cfa = walk_rule_cfa(what, walk->sp, walk->bp);
+    if (what >= RULE_SPECIAL || cfa <= walk->sp || !walk_reaches(walk, cfa)) {
+        return walk_rarely(walk, &what);
+    }
+    uintptr_t slot = walk_rule_bp_slot(what, cfa);
+    return walk_leave(walk, cfa, slot ? arch_load(slot) : walk->bp);
+}
+
 /* ---- Beyond modules -------------------------------------------------------------------------- */
 
 bool walk_beyond_init(struct walk_beyond *beyond, const struct unwind_start *start,
@@ -286,20 +297,6 @@ bool walk_is_beyond(const struct walk_beyond *beyond, uintptr_t ip)
 }
 
 #if !defined(__x86_64__)
-static enum walk_outcome walk_step(struct walk *walk)
-{
-    rule what = rules_find_slow(walk->ip, walk->exact);
-    uintptr_t cfa = walk_rule_cfa(what, walk->sp, walk->bp);
-    if (what >= RULE_SPECIAL || cfa <= walk->sp || !walk_reaches(walk, cfa)) {
-        return walk_rarely(walk, &what);
-    }
-    uintptr_t slot = walk_rule_bp_slot(what, cfa);
-    walk->bp = slot ? arch_load(slot) : walk->bp;
-    walk->ip = arch_load(cfa - 8);
-    walk->sp = cfa;
-    return WALK_ON;
-}
-
 struct unwind_caller unwind_caller_of_exit(const struct unwind_start *start,
                                            const uintptr_t exits[UNWIND_EXITS])
 {

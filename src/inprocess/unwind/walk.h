@@ -35,6 +35,8 @@ bool walk_reaches(struct walk *walk, uintptr_t end);
 /* Steps over a frame whose rule is special, or plain with an unusual CFA. The rule may be replaced
  * by an equivalent plain one. */
 enum walk_outcome walk_rarely(struct walk *walk, rule *what);
+/* Steps over one frame of any kind, for walks that are not captures. */
+enum walk_outcome walk_step(struct walk *walk);
 
 /* The modules of the recorder and of the C library. */
 struct walk_span {

@@ -12,6 +12,7 @@
 #include "collector/ring_merge.h"
 #include "collector/tracer.h"
 #include "collector/shared_view.h"
+#include "recorder/forked.h"
 #include "recorder/inherited.h"
 #include "recorder/instrument.h"
 #include "recorder/patch.h"
@@ -43,6 +44,15 @@ void session_stop(void)
     atomic_store(&over, true);
     if (thread_current)
         thread_current->ring = NULL;
+}
+bool forked_may_begin(void)
+{
+    return true;
+}
+bool forked_is_left(const struct thread *thread)
+{
+    (void)thread;
+    return false;
 }
 void inherited_tell(struct thread *thread)
 {
