@@ -391,6 +391,38 @@ static void *execute_with_many(void *argument)
     return argument;
 }
 
+static unsigned long own_bytes(void)
+{
+    unsigned long pages = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+    CHECK(file && fscanf(file, "%lu", &pages) == 1);
+    fclose(file);
+    return pages * (unsigned long)sysconf(_SC_PAGESIZE);
+}
+
+/* The parent has the memory of its children that execute. */
+static void exec_leaves_nothing(void)
+{
+    char **same = same_environment("LD_PRELOAD=libm.so.6");
+    size_t count = variables_of(same);
+    memcpy(many_variables, same, count * sizeof *same);
+    while (count < MANY_VARIABLES) /* 800,000 bytes */
+        many_variables[count++] = (char *)"A";
+    torture_work(100);
+    unsigned long before = own_bytes();
+    for (int i = 0; i < 20; i++) {
+        pid_t pid = vfork();
+        if (!pid) {
+            execve("/bin/true", true_arguments, many_variables);
+            _exit(errno);
+        }
+        CHECK(torture_wait(pid) == 0);
+    }
+    if (own_bytes() > before + (4 << 20))
+        printf("%lu bytes more after 20 executions\n", own_bytes() - before);
+    torture_work(100);
+}
+
 /* A copy of such an environment is larger than the thread's stack. */
 static void exec_with_many_variables(void)
 {
@@ -446,6 +478,7 @@ int main(int argc, char **argv)
         {"exec_to_the_brim", exec_to_the_brim},
         {"exec_in_handler", exec_in_handler},
         {"exec_with_many_variables", exec_with_many_variables},
+        {"exec_leaves_nothing", exec_leaves_nothing},
         {"exec_behind_filter", exec_behind_filter},
         {NULL, NULL},
     };

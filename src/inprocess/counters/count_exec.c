@@ -57,6 +57,7 @@ static struct executing count_exec_begin(char *const *environment)
         .is_ours = count_exec_is_ours,
         .variables = "TIDEMARK_COUNT_",
         .may_map = !permitted_calls_is_forbidden(CALL_MAP),
+        .may_ask = !permitted_calls_is_forbidden(CALL_MAP | CALL_PID | CALL_JOIN),
     };
     if (executing.is_readable && preloads_are_kept())
         executing.environment.preload = count_exec_entry(environment);

@@ -55,18 +55,52 @@ size_t exec_environment_bytes(const struct exec_environment *environment)
     return bytes;
 }
 
+/* The copy that was mapped last in this thread. A child of vfork shares the thread's variables with
+ * its parent, and says here what it leaves by executing. */
+static __thread struct {
+    void *mapped;
+    size_t bytes;
+    long process;
+} exec_environment_last;
+
+/* Unmaps what a child of vfork has left. That child has executed or ended, as soon as this thread
+ * goes on in another process. But a child's own signal handler may run here, too, and execute, or
+ * vfork. Returns this process's id. */
+static long exec_environment_clear(void)
+{
+    long self = syscall(SYS_getpid), user = exec_environment_last.process;
+    if (exec_environment_last.mapped && user != self && user != syscall(SYS_getppid)) {
+        syscall(SYS_munmap, exec_environment_last.mapped, exec_environment_last.bytes);
+        exec_environment_last.mapped = NULL;
+    }
+    return self;
+}
+
+static void exec_environment_note(const struct exec_environment *environment, long self)
+{
+    if (environment->mapped && !exec_environment_last.mapped) {
+        exec_environment_last.bytes = environment->mapped_bytes;
+        exec_environment_last.process = self;
+        exec_environment_last.mapped = environment->mapped;
+    }
+}
+
 void *exec_environment_map(struct exec_environment *environment)
 {
     enum { MOST_ON_STACK = 4096 };
     int saved_errno = errno;
     size_t bytes = exec_environment_bytes(environment);
-    long mapped = -1;
+    long mapped = -1, self = 0;
     exec_environment_unmap(environment);
+    if (bytes > MOST_ON_STACK && environment->may_ask)
+        self = exec_environment_clear();
     if (bytes > MOST_ON_STACK && environment->may_map)
         mapped = syscall(SYS_mmap, NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
                          -1, 0L);
     environment->mapped = mapped == -1 ? NULL : (void *)mapped;
     environment->mapped_bytes = bytes;
+    if (self)
+        exec_environment_note(environment, self);
     errno = saved_errno;
     return environment->mapped;
 }
@@ -74,6 +108,8 @@ void *exec_environment_map(struct exec_environment *environment)
 void exec_environment_unmap(struct exec_environment *environment)
 {
     int saved_errno = errno;
+    if (environment->mapped && exec_environment_last.mapped == environment->mapped)
+        exec_environment_last.mapped = NULL;
     if (environment->mapped)
         syscall(SYS_munmap, environment->mapped, environment->mapped_bytes);
     environment->mapped = NULL;

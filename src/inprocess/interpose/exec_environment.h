@@ -13,6 +13,7 @@ struct exec_environment {
     bool joins;            /* by one with us in front; else by one without us */
     bool forgets;          /* our variables are left out */
     bool may_map;          /* else the copy is on the stack, however large it is */
+    bool may_ask;          /* for ids of processes; else no copy of a child's is unmapped */
     void *mapped;          /* the copy, if it is not on the stack */
     size_t mapped_bytes;
 };
@@ -25,7 +26,8 @@ bool exec_environment_forgets(struct exec_environment *environment);
 bool exec_environment_changes(const struct exec_environment *environment);
 size_t exec_environment_bytes(const struct exec_environment *environment);
 /* Memory for a copy that may be larger than a thread's stack; NULL: it is not so large, or there is
- * no memory. If a child of vfork maps it and executes, its parent keeps it. */
+ * no memory. If a child of vfork maps it and executes, its parent has it until this thread, or its
+ * next such child, maps another one. */
 void *exec_environment_map(struct exec_environment *environment);
 void exec_environment_unmap(struct exec_environment *environment);
 char *const *exec_environment_copy(const struct exec_environment *environment, void *to);

@@ -139,6 +139,7 @@ struct leaving leaving_begin(const char *file, bool search, char *const *environ
         .is_ours = wire_is_recorder_name,
         .variables = WIRE_SESSION_VARIABLE "=",
         .may_map = !permitted_calls_is_forbidden(CALL_MAP),
+        .may_ask = !permitted_calls_is_forbidden(CALL_MAP | CALL_PID | CALL_JOIN),
     };
     enum executed executed = EXECUTED_LOADS_US; /* also if nothing is known of it */
     leaving.is_readable = caller_memory_has_texts(environment);
