@@ -191,7 +191,7 @@ int diff_json(FILE *out, const struct diff *difference, const struct diff *owner
     struct json json = json_begin(out, true);
     json_object(&json, NULL);
     json_string(&json, "format", "tidemark-diff");
-    json_unsigned(&json, "version", 1);
+    json_unsigned(&json, "version", 2); /* 1: `frames` had all frames of a path */
     json_string(&json, "tool", "tidemark " TIDEMARK_VERSION);
     json_string(&json, "metric", metric->row->column);
     json_string(&json, "unit", units[metric->row->unit]);
