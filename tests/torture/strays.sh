@@ -216,6 +216,12 @@ if cc -static static.c -o static 2>/dev/null; then
     "$TIDEMARK" record --separate -o s.tmk perl -e 'system "./static"; system "./static"; system "/bin/true"' 2>err
     grep -q '^  not recorded 2 statically linked, of 32 bits, for another machine or with a sanitizer$' err || fail "static: $(cat err)"
     rm -f s.*
+    # An empty directory in PATH is the current one, the first too.
+    for path in ":$PATH" "/nowhere::$PATH" "/nowhere:"; do
+        WANTED=$path "$TIDEMARK" record --separate -o s.tmk perl -e '$ENV{PATH} = $ENV{WANTED}; exec {"static"} "static"' 2>err
+        grep -q '^  not recorded 1 statically linked, of 32 bits, for another machine or with a sanitizer$' err || fail "static by PATH=$path: $(cat err)"
+        rm -f s.*
+    done
 fi
 if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null && cp /bin/true "$work/setuid" && chmod 4755 setuid &&
     setpriv --reuid=65534 --clear-groups test -x "$(dirname "$TIDEMARK")/../lib/libtidemark.so" 2>/dev/null; then

@@ -29,11 +29,17 @@ static const char *leaving_search_path(void)
     return "/bin:/usr/bin";
 }
 
+/* Each may be empty, the first one too: it is the current directory. */
+static const char *leaving_next_directory(const char *list)
+{
+    const char *end = strchr(list, ':');
+    return end ? end + 1 : NULL;
+}
+
 static size_t leaving_longest_directory(const char *list)
 {
     size_t longest = 0;
-    for (; list; list = strchr(list, ':')) {
-        list += *list == ':';
+    for (; list; list = leaving_next_directory(list)) {
         size_t bytes = strcspn(list, ":");
         longest = bytes > longest ? bytes : longest;
     }
@@ -52,8 +58,7 @@ static enum executed leaving_look_for(const char *name)
     size_t name_bytes = strlen(name) + 1, room = leaving_longest_directory(list) + 1 + name_bytes;
     room = room < PATH_MAX ? room : PATH_MAX;
     char *path = __builtin_alloca(room);
-    for (; list; list = strchr(list, ':')) {
-        list += *list == ':';
+    for (; list; list = leaving_next_directory(list)) {
         size_t bytes = strcspn(list, ":");
         if (bytes + 1 + name_bytes > room)
             continue;
