@@ -35,9 +35,21 @@ APART static void signal_stack_unset(void)
     sigaltstack(&none, NULL);
 }
 
+/* The old one is stored in the place of the new one. */
+APART static void signal_stack_swap(void)
+{
+    stack_t stack = {.ss_sp = calloc(1, STACK_BYTES), .ss_size = STACK_BYTES};
+    sigaltstack(&stack, &stack);
+}
+
 static void signal_stack(void)
 {
     signal_stack_set();
+}
+
+static void signal_stack_in_place(void)
+{
+    signal_stack_swap();
 }
 
 static void signal_stack_off(void)
@@ -127,6 +139,7 @@ static const struct {
     void (*run)(void);
 } cases[] = {
     {"signal_stack", signal_stack},
+    {"signal_stack_in_place", signal_stack_in_place},
     {"signal_stack_off", signal_stack_off},
     {"signal_stack_of_thread", signal_stack_of_thread},
     {"signal_stack_of_ended", signal_stack_of_ended},

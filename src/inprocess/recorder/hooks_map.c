@@ -425,6 +425,20 @@ HOOKED(sbrk)
 
 /* ---- Stacks of signal handlers ---- */
 
+/* The stack that the call has set; 0: none, or not known. A program may have had the old one stored
+ * in the place of the new one. */
+static uintptr_t hooks_map_signal_stack(const stack_t *stack, const stack_t *old)
+{
+    stack_t now = {.ss_flags = SS_DISABLE};
+    uintptr_t distance = (uintptr_t)old - (uintptr_t)stack;
+    if (old && distance + sizeof now - 1 < 2 * sizeof now - 1) {
+        if (!permitted_calls_is_forbidden(CALL_ALTSTACK))
+            syscall(SYS_sigaltstack, NULL, &now);
+        stack = &now;
+    }
+    return stack->ss_flags & SS_DISABLE ? 0 : (uintptr_t)stack->ss_sp;
+}
+
 /* Only the kernel has their addresses, and tells them to their own thread only. */
 HOOK int sigaltstack(const stack_t *stack, stack_t *old)
 {
@@ -433,8 +447,7 @@ HOOK int sigaltstack(const stack_t *stack, stack_t *old)
                                           : (int)syscall(SYS_sigaltstack, stack, old);
     struct thread *thread = stack && status == 0 ? thread_hook_enter(frame) : NULL;
     if (thread)
-        atomic_store_explicit(&thread->ring->signal_stack,
-                              stack->ss_flags & SS_DISABLE ? 0 : (uintptr_t)stack->ss_sp,
+        atomic_store_explicit(&thread->ring->signal_stack, hooks_map_signal_stack(stack, old),
                               memory_order_relaxed);
     return status;
 }
