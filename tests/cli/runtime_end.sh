@@ -12,6 +12,9 @@ tidemark leaks lost.tmk | grep -o 'lose_blocks' | head -1
 # So libgcrypt, by a function that does other things too.
 try tidemark record -q -o secure.tmk "$CLI/cli_runtime_end" libgcrypt
 tidemark leaks --json secure.tmk | jq -c '[.at, .lost.blocks >= 9 and .lost.blocks <= 10, .reachable.blocks >= 90]'
+# So Perl, which frees the structure that points to all that it keeps.
+try tidemark record -q -o perl.tmk perl -e 'our @kept = map { "x" x 2000 } 1 .. 1000'
+tidemark leaks --json perl.tmk | jq -c '[.at, .lost.blocks, .reachable.blocks >= 1000]'
 # Without looks nothing is asked, and the function runs as ever.
 try tidemark record -q --no-looks -o none.tmk "$CLI/cli_runtime_end"
 cat out

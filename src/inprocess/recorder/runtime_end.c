@@ -3,6 +3,7 @@
  * malloc, no stdio. */
 #include "recorder/runtime_end.h"
 
+#include <string.h>
 #include "entry/entry_jump.h"
 #include "interpose/real.h"
 #include "recorder/session.h"
@@ -16,6 +17,7 @@ static struct runtime_end {
     const char *function; /* its symbol */
     enum wire_request request;
     bool of_python;
+    const char *program;        /* hooked only in programs whose name begins so; NULL: in all */
     unsigned command;           /* the first argument that ends the runtime; 0: every call does */
     const void *function_there; /* the address that has our jump; NULL: none */
     void *memory;               /* of the trampoline; used again if its module was unloaded */
@@ -25,6 +27,9 @@ static struct runtime_end {
     {.function = "Py_FinalizeEx", .request = WIRE_REQUEST_LOOK, .of_python = true},
     /* Ruby unmaps the pages of its objects, and leaves what they had allocated. */
     {.function = "ruby_vm_destruct", .request = WIRE_REQUEST_LOOK_LOST},
+    /* Perl frees the structure that points to all that it has, and leaves that. Who has a Perl
+     * inside may end and begin many. */
+    {.function = "perl_free", .request = WIRE_REQUEST_LOOK_LOST, .program = "/perl"},
     /* libgcrypt, GCRYCTL_TERM_SECMEM: it unmaps its secure memory, as GnuPG wants it at its
      * ends. */
     {.function = "gcry_control", .request = WIRE_REQUEST_LOOK_LOST, .command = 25},
@@ -43,11 +48,18 @@ static __attribute__((noinline)) uintptr_t runtime_end_hook(uintptr_t a1, uintpt
     return end->original(a1, a2, a3, a4, a5);
 }
 
+static bool runtime_end_is_of_program(const struct runtime_end *end)
+{
+    char path[512];
+    const char *name = end->program ? session_program_name(path, sizeof path) : NULL;
+    return !end->program || (name && strncmp(name, end->program, strlen(end->program)) == 0);
+}
+
 static void runtime_end_watch(const struct dl_phdr_info *info, struct runtime_end *end)
 {
     const ElfW(Sym) *symbol = real_symbol(info, end->function);
     bool had_memory = end->memory != NULL;
-    if (!symbol || permitted_calls_is_forbidden(CALL_CODE))
+    if (!symbol || !runtime_end_is_of_program(end) || permitted_calls_is_forbidden(CALL_CODE))
         return;
     struct entry_point point = {.function = (void *)(info->dlpi_addr + symbol->st_value),
                                 .bytes = symbol->st_size,

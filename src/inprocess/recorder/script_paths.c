@@ -720,11 +720,8 @@ static uint32_t script_paths_capture_lua(struct unwind_memory *memory,
 static bool script_paths_program_is_interpreter(void)
 {
     char path[512];
-    long length = syscall(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", path, sizeof path - 1);
-    const char *name;
+    const char *name = session_program_name(path, sizeof path);
 
-    path[length > 0 ? length : 0] = '\0';
-    name = strrchr(path, '/');
     return name &&
            strncmp(name, script_paths_runtime->program, strlen(script_paths_runtime->program)) == 0;
 }

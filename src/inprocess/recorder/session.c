@@ -342,6 +342,13 @@ static uint64_t session_program_bytes(void)
     return bytes;
 }
 
+const char *session_program_name(char *path, size_t room)
+{
+    long length = syscall(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", path, room - 1);
+    path[length > 0 ? length : 0] = '\0';
+    return strrchr(path, '/');
+}
+
 /* qemu-aarch64 and the like give their environment to the program that they emulate. Its loader
  * would complain of our library, or load it into the emulation, with the emulator's process id. */
 static bool session_program_is_emulator(void)
@@ -350,9 +357,7 @@ static bool session_program_is_emulator(void)
     char path[512];
     if (session_program_bytes() < EMULATOR_BYTES)
         return false;
-    long length = syscall(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", path, sizeof path - 1);
-    path[length > 0 ? length : 0] = '\0';
-    const char *name = strrchr(path, '/');
+    const char *name = session_program_name(path, sizeof path);
     if (!name || strncmp(name, "/qemu-", 6) != 0 || strchr(name + 6, '-'))
         return false;
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)

@@ -44,6 +44,9 @@ int session_renew(void);
 /* The word that becomes WIRE_SESSION_SAFE when the last session's profile is safe; NULL: none. */
 const void *session_state_word(void);
 
+/* "/name" of the file that this process executes, in `path`; NULL: not known, or longer. */
+const char *session_program_name(char *path, size_t room);
+
 /* The program has a filter that forbids to connect: programs that it executes will not try. */
 void session_forbid_programs(void);
 
