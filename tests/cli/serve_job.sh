@@ -111,6 +111,50 @@ jq -c '[.ranks[] | [.state, .status, .signal]] | sort | .[]' first
 jq -n --slurpfile first first --slurpfile whole whole '[$first[0].ranks, $whole[0].ranks] | transpose
     | map(. as [$first, $whole] | $first | to_entries | map(select(.value != null and .value != "not read yet" and .value != $whole[.key])))
     | flatten' -c
+echo "--- shown while the entries of its directory are read"
+plain_entries() { # more than 64 of them are not waited for
+    for file in "$1"/rank-*.tmk; do
+        name=$(basename "$file" .tmk) rank=$((10#${name#rank-}))
+        printf 'tidemark entry 1\njob %s\nrank %s\nranks %s\npid %s\nprogram held\nprofile %s.tmk\nend exit\nend_status 0\npeak_bytes 1000\n.\n' \
+            "$1" $rank "$2" $((100 + rank)) "$name" >"$1/$name.entry"
+    done
+}
+"$MAKE_JOB" long 66
+plain_entries long 66
+listed() { get profiles | sed 's/^200 //' | jq -c '.profiles | [length, (.[0] | .state, .listed, .to_list, .read, .to_read)]'; }
+listed_is() { [ "$(listed)" = "$1" ]; }
+rows() { get p/0/ranks | sed 's/^200 //' | jq -c '[.ranks[] | .rank]'; }
+rows_are() { [ "$(rows)" = "$1" ]; }
+held long/rank-00005.entry
+until_true listed_is '[1,"reading",5,66,null,null]'
+until_true rows_are '[0,1,2,3,4]'
+listed
+get p/0/summary | sed 's/^200 //' | jq -c '[.state, .meta.program, .meta.job_ranks, .resources]'
+get p/0/ranks | sed 's/^200 //' | jq -c '.ranks[3] | [.state, .pid, .peak_bytes, .alloc_count]'
+get p/0/top
+get p/1/summary
+rm hold
+until_true jobs_are_read
+listed
+get p/66/summary | grep -c '"state":"complete"' # a rank
+get p/0/summary | sed 's/^200 //' | jq -c '[.state, .meta.job_ranks]'
+get p/0/ranks | sed 's/^200 //' | jq -c '[.ranks[] | .rank == .id - 1] | [length, all]'
+end
+touch hold # an entry that nobody gets: it ends all the same
+HOLD=hold HOLD_NAME=long/rank-00005.entry LD_PRELOAD=$HOLD_OPEN begin_reading long
+kill -TERM $server
+rm hold
+end
+mkdir several # which job it is turns out late
+cp -r long several/a
+cp -r two/b several
+touch hold
+HOLD=hold HOLD_NAME=a/rank-00001.entry LD_PRELOAD=$HOLD_OPEN begin_reading several
+rm hold
+until_true jobs_are_read
+get profiles | sed 's/^200 //' | jq -c '.profiles | [length, (.[0] | .state, .error)]'
+end
+grep -c -- '--id' err
 echo "--- ended meanwhile"
 held held/rank-00005.tmk # the shortest, which is read last
 until_true is_at '["reading",1,7,8,null]'

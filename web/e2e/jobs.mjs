@@ -1,6 +1,6 @@
 /* A job: its ranks side by side, one of them chosen for every view, two compared. */
 import assert from "node:assert/strict";
-import { cp, readdir, rm, stat, truncate, writeFile } from "node:fs/promises";
+import { cp, link, mkdir, readdir, rm, stat, truncate, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { test } from "node:test";
 import { report } from "./profiles.mjs";
@@ -166,6 +166,54 @@ export function testJobs(world) {
         assert.deepEqual(
             (await session.json("Ranks")).map((row) => [row.rank, row.peak_bytes]),
             peaks,
+        );
+        session.noErrors();
+    });
+
+    test("a job opens while the entries of its directory are read, and then has its ranks", async (t) => {
+        const job = join(world.work, "entries"),
+            hold = join(world.work, "hold-entry");
+        const name = (rank) => `rank-000${String(rank).padStart(2, "0")}`;
+        await mkdir(job);
+        for (let rank = 0; rank < 66; rank++) {
+            await link(world.profiles.ranks[0], join(job, `${name(rank)}.tmk`));
+            await writeFile(
+                join(job, `${name(rank)}.entry`),
+                `tidemark entry 1\njob entries\nrank ${rank}\nranks 66\npid ${rank + 1}\nprogram many\n` +
+                    `profile ${name(rank)}.tmk\nend exit\nend_status 0\npeak_bytes 1000\n.\n`,
+            );
+        }
+        await writeFile(hold, "");
+        t.after(() => rm(hold, { force: true }));
+        const server = await serve(world.tidemark, [job], [], {
+            HOLD: hold,
+            HOLD_NAME: `${name(5)}.entry`,
+            LD_PRELOAD: join(world.tools, "../cli/libcli_hold_open.so"),
+        });
+        t.after(() => server.stop());
+        const session = await Session.open(world.browser, server),
+            { page } = session;
+        t.after(() => session.close());
+        await page.locator(".head", { hasText: "5 of 66 entries read" }).waitFor();
+        await page.waitForFunction(
+            () => document.querySelectorAll(".rank-table [role=row]").length >= 5,
+        );
+        const text = await session.text(".main");
+        assert.match(text, /5 of 66 entries of the job's directory read/);
+        assert.match(text, /How many ranks there are is not known yet/);
+        assert.deepEqual(
+            (await session.json("Ranks")).map((row) => row.rank),
+            [0, 1, 2, 3, 4],
+        );
+        await rm(hold);
+        await session.go("jobs");
+        await page.locator("[data-ranks]").waitFor(); /* nobody reloads it */
+        await session.settle();
+        assert.equal(await session.text("[data-ranks]"), "66");
+        await session.go("summary", { rank: 66 });
+        assert.equal(
+            await session.fact("Peak of live blocks").getAttribute("title"),
+            exact(report(world.tidemark, world.profiles.ranks[0]).program.peak_bytes, "bytes"),
         );
         session.noErrors();
     });

@@ -191,7 +191,9 @@ function Head({ of, reading }: { of: Profile | null; reading: Reading | null }):
             <RegionChoice of={of} />
             {reading && !reading.failure && !silent.value && (
                 <span class="chip" title="The page fills in by itself">
-                    {reading.read} of {reading.toRead} ranks read
+                    {reading.listed
+                        ? `${reading.listed.done} of ${reading.listed.of} entries read`
+                        : `${reading.read} of ${reading.toRead} ranks read`}
                 </span>
             )}
             {(of?.summary.state === "recording" || reading) &&

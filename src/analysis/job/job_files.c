@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include "base/memory.h"
 
 static const char *job_files_name_in(const struct manifest_job *job, const char *path)
@@ -16,12 +15,6 @@ static const char *job_files_name_in(const struct manifest_job *job, const char 
     if (length && !strncmp(path, job->directory, length) && path[length] == '/')
         return path + length + strspn(path + length, "/");
     return path;
-}
-
-static uint64_t job_files_size_of(const char *path)
-{
-    struct stat info;
-    return path && !stat(path, &info) && info.st_size > 0 ? (uint64_t)info.st_size : 0;
 }
 
 static void job_files_add(struct job_files *files, const struct manifest_job *job,
@@ -36,7 +29,7 @@ static void job_files_add(struct job_files *files, const struct manifest_job *jo
         .node = memory_copy_string(entry->host),
         .boot = memory_copy_string(entry->boot),
         .note = memory_copy_string(entry->error ? entry->error : process->damage),
-        .bytes = job_files_size_of(process->profile_path),
+        .bytes = process->profile_bytes,
         .rank = entry->rank >= 0 && entry->rank < UINT32_MAX ? (uint32_t)entry->rank : 0,
         .rank_known =
             entry->rank >= 0 && entry->rank<UINT32_MAX, .size = size> 0 && size < UINT32_MAX

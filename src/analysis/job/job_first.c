@@ -137,30 +137,30 @@ static int job_first_put_rank(struct profile_writer *writer, const struct job_fi
 /* ---- All of it ----------------------------------------------------------------------------- */
 
 static int job_first_put_facts(struct profile_writer *writer, const struct job_files *files,
-                               const struct job_summary *ranks)
+                               const struct job_summary *ranks, bool all)
 {
     size_t own = 0, to_read = 0;
     for (size_t i = 0; i < ranks->rank_count; i++)
         own += !ranks->ranks[i].is_helper;
     for (size_t i = 0; i < files->count; i++)
         to_read += files->files[i].path != NULL;
-    int error = profile_put_integer(writer, PROFILE_META_JOB_RANKS, (int64_t)own);
-    if (!error)
-        error = profile_put_integer(writer, PROFILE_META_TO_READ, (int64_t)to_read);
+    int error = profile_put_integer(writer, PROFILE_META_TO_READ, (int64_t)to_read);
+    if (!error && all)
+        error = profile_put_integer(writer, PROFILE_META_JOB_RANKS, (int64_t)own);
     if (!error && files->program)
         error = profile_put_text(writer, PROFILE_META_PROGRAM, files->program);
-    if (!error && *files->id)
+    if (!error && files->id && *files->id)
         error = profile_put_text(writer, PROFILE_META_JOB, files->id);
     return error;
 }
 
 static int job_first_put_all(struct profile_writer *writer, const struct job_files *files,
-                             const struct job_summary *ranks)
+                             const struct job_summary *ranks, bool all)
 {
     struct job_first_nodes nodes;
     int error = profile_writer_begin(writer);
     job_first_find_nodes(&nodes, ranks);
-    error = error ? error : job_first_put_facts(writer, files, ranks);
+    error = error ? error : job_first_put_facts(writer, files, ranks, all);
     for (size_t i = 0; i < ranks->rank_count && !error; i++) {
         const struct job_rank *rank = &ranks->ranks[i];
         error = job_first_put_rank(writer, &files->files[rank->place], rank, (uint32_t)i + 1,
@@ -172,13 +172,13 @@ static int job_first_put_all(struct profile_writer *writer, const struct job_fil
 }
 
 int job_first_write(const char *path, const struct job_files *files,
-                    const struct job_summary *ranks)
+                    const struct job_summary *ranks, bool all)
 {
     struct profile_writer *writer;
     int error = profile_writer_open(&writer, path);
     if (error)
         return error;
-    error = job_first_put_all(writer, files, ranks);
+    error = job_first_put_all(writer, files, ranks, all);
     if (!error)
         return profile_writer_finish(writer, true);
     profile_writer_discard(writer);

@@ -14,8 +14,10 @@
 void job_first_list(struct job_summary *ranks, const struct job_files *files);
 
 /* Writes a profile with the rows of the ranks and nodes alone. What no entry says is unknown in it,
- * and its meta says PROFILE_META_TO_READ. 0 or -errno with error_text()'s sentence. */
+ * and its meta says PROFILE_META_TO_READ. Unless these are `all` ranks it does not say how many
+ * there are, and the ids are not the ones that ranks will have. 0 or -errno with error_text()'s
+ * sentence. */
 int job_first_write(const char *path, const struct job_files *files,
-                    const struct job_summary *ranks);
+                    const struct job_summary *ranks, bool all);
 
 #endif

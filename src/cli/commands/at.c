@@ -137,7 +137,7 @@ static int cmd_at_show_job(const char *path, const char *text, const struct offl
     struct manifest *manifest;
     const struct manifest_job *job;
     struct job_at at;
-    int status = job_choice_find("tidemark at", &path, 1, arguments->id, &manifest, &job);
+    int status = job_choice_find("tidemark at", &path, 1, arguments->id, NULL, &manifest, &job);
     if (status)
         return status;
     if (job_at_init(&at, job, &options)) {

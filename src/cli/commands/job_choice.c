@@ -55,12 +55,20 @@ static const struct manifest_job *job_choice_find_job(const struct manifest *man
     return NULL;
 }
 
+/* Whoever stops it needs no sentence. */
+static int job_choice_complain(const char *command, const struct manifest_making *making)
+{
+    bool stopped = making && atomic_load(&making->stops);
+    return stopped ? OPTIONS_EXIT_FAILURE : output_complain_as(command, error_text());
+}
+
 int job_choice_find(const char *command, const char *const *paths, size_t count, const char *id,
-                    struct manifest **manifest, const struct manifest_job **job)
+                    struct manifest_making *making, struct manifest **manifest,
+                    const struct manifest_job **job)
 {
     int status = 0;
-    if (manifest_open(manifest, paths, count))
-        return output_complain_as(command, error_text());
+    if (manifest_open(manifest, paths, count, making))
+        return job_choice_complain(command, making);
     *job = id                       ? job_choice_find_job(*manifest, id)
            : (*manifest)->job_count ? &(*manifest)->jobs[0]
                                     : NULL;
@@ -80,11 +88,11 @@ int job_choice_find(const char *command, const char *const *paths, size_t count,
 }
 
 int job_choice_make(const char *command, const char *const *paths, size_t count, const char *id,
-                    struct job_files *files)
+                    struct manifest_making *making, struct job_files *files)
 {
     struct manifest *manifest;
     const struct manifest_job *job;
-    int status = job_choice_find(command, paths, count, id, &manifest, &job);
+    int status = job_choice_find(command, paths, count, id, making, &manifest, &job);
     if (status)
         return status;
     job_files_init(files, job);

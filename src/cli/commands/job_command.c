@@ -156,8 +156,8 @@ static int job_command_analyse(const struct job_engine *engine, const char *cons
                                     NULL};
     struct job_summary summary = {0};
     *out = (struct analysed){0};
-    int status =
-        job_choice_make(job_command_name_of(engine), paths, count, arguments->id, &out->files);
+    int status = job_choice_make(job_command_name_of(engine), paths, count, arguments->id, NULL,
+                                 &out->files);
     if (!status)
         status = job_command_check_output(engine, arguments->output, &out->files);
     if (status)

@@ -1,5 +1,6 @@
-/* Reads jobs while they are shown (job_filler.h). One thread goes through the jobs and calls
- * job_run(), which has more of them; under the lock it says when it has come to an end. */
+/* Reads jobs while they are shown (job_filler.h). One thread first lists the ranks of those whose
+ * entries are still being read. Then it goes through the jobs and calls job_run(), which has more
+ * threads; under the lock it says when it has come to an end. */
 #include "commands/job_filler.h"
 
 #include <errno.h>
@@ -18,15 +19,21 @@
 #include "base/term.h"
 #include "commands/output.h"
 #include "job/job.h"
+#include "job/job_first.h"
 #include "job/job_profile.h"
 #include "job/job_run.h"
 
-enum { FIRST_WAIT_MS = 250, TELL_MS = 200 };
+/* A processor reads at most so many ranks while the first answer waits: 1 ms each. */
+enum { FIRST_WAIT_MS = 250, FIRST_RANKS = 250, TELL_MS = 200 };
+
+/* What is known of the ranks is shown anew so often, and takes a fifth of the time at most. */
+enum { SHOW_MS = 1000, SHOW_PART = 5 };
 
 struct job_filler_item {
     struct job_filler_job job;
     uint32_t *places; /* of the ranks' files, by id */
     size_t rank_count;
+    bool is_listed;
     struct served_reading reading;
 };
 
@@ -59,19 +66,109 @@ static size_t job_filler_profiles(const struct job_files *files)
     return count;
 }
 
+static void job_filler_note_ids(struct job_filler_item *item, const struct job_summary *ranks)
+{
+    item->rank_count = ranks->rank_count;
+    item->places = memory_resize(NULL, item->rank_count, sizeof *item->places);
+    for (size_t i = 0; i < item->rank_count; i++)
+        item->places[i] = ranks->ranks[i].place;
+}
+
+static size_t job_filler_count_entries(struct job_filler_item *item)
+{
+    size_t done, of;
+    job_listing_count(item->job.listing, &done, &of);
+    served_reading_tell_entries(&item->reading, done, of);
+    return done;
+}
+
 struct served_reading *job_filler_add(struct job_filler *filling, const struct job_filler_job *job)
 {
     struct job_filler_item *item = memory_need(calloc(1, sizeof *item));
     item->job = *job;
-    item->rank_count = job->ranks->rank_count;
-    item->places = memory_resize(NULL, item->rank_count, sizeof *item->places);
-    for (size_t i = 0; i < item->rank_count; i++)
-        item->places[i] = job->ranks->ranks[i].place;
     item->job.ranks = NULL;
     served_reading_init(&item->reading, job_filler_profiles(job->files));
+    if (job->listing)
+        job_filler_count_entries(item);
+    else
+        job_filler_note_ids(item, job->ranks);
     array_need_room(&filling->items, &filling->room, filling->count, sizeof *filling->items);
     filling->items[filling->count++] = item;
     return &item->reading;
+}
+
+/* ---- Listing ------------------------------------------------------------------------------- */
+
+/* The entries take the place of what is shown.*/
+static int job_filler_show(const struct job_filler_item *item, const struct job_files *files,
+                           const struct job_summary *ranks, bool all)
+{
+    struct strbuf draft = STRBUF_INIT;
+    strbuf_addf(&draft, "%s.first.tmk", item->job.path);
+    int error = job_first_write(draft.data, files, ranks, all);
+    if (!error && rename(draft.data, item->job.path))
+        error = error_set(-errno, "cannot write %s: %s", item->job.path, strerror(errno));
+    strbuf_release(&draft);
+    return error;
+}
+
+/* If that fails, what was shown stays: all of it will fail in the same way, and say so. */
+static void job_filler_show_some(const struct job_filler_item *item)
+{
+    struct job_files files;
+    struct job_summary ranks = {0};
+    job_listing_peek(item->job.listing, &files);
+    job_first_list(&ranks, &files);
+    if (files.count)
+        job_filler_show(item, &files, &ranks, false);
+    job_summary_release(&ranks);
+    job_files_release(&files);
+}
+
+static void job_filler_follow_listing(struct job_filler *filling, struct job_filler_item *item)
+{
+    uint64_t next_ms = 0;
+    size_t shown = 0;
+    while (!job_listing_wait(item->job.listing, TELL_MS)) {
+        uint64_t ms = now_monotonic_ns() / 1000000;
+        size_t done = job_filler_count_entries(item);
+        if (atomic_load(&filling->stops))
+            job_listing_stop(item->job.listing);
+        if (atomic_load(&filling->tells))
+            term_progress("%zu entries read", done);
+        if (ms < next_ms || done == shown)
+            continue;
+        job_filler_show_some(item);
+        uint64_t after_ms = now_monotonic_ns() / 1000000, pause_ms = SHOW_PART * (after_ms - ms);
+        next_ms = after_ms + (pause_ms > SHOW_MS ? pause_ms : SHOW_MS);
+        shown = done;
+    }
+    term_progress_end();
+}
+
+/* The job cannot be read any more if that fails. */
+static bool job_filler_list(struct job_filler *filling, struct job_filler_item *item)
+{
+    struct job_summary ranks = {0};
+    job_filler_follow_listing(filling, item);
+    int status = job_listing_end(item->job.listing, item->job.files);
+    item->job.listing = NULL;
+    if (status || atomic_load(&filling->stops)) {
+        served_reading_fail(&item->reading,
+                            "what is in the job's directory cannot be shown: tidemark serve has "
+                            "written why");
+        return false;
+    }
+    job_first_list(&ranks, item->job.files);
+    job_filler_note_ids(item, &ranks);
+    item->job.listed(item->job.context, &item->reading, item->job.files, &ranks);
+    int error = job_filler_show(item, item->job.files, &ranks, true);
+    if (error) {
+        served_reading_fail(&item->reading, error_text());
+        output_complain(filling->command, error_text());
+    }
+    job_summary_release(&ranks);
+    return !error;
 }
 
 /* ---- Reading ------------------------------------------------------------------------------- */
@@ -176,8 +273,12 @@ static void job_filler_read(struct job_filler *filling, struct job_filler_item *
 static void *job_filler_work(void *context)
 {
     struct job_filler *filling = context;
+    for (size_t i = 0; i < filling->count; i++)
+        filling->items[i]->is_listed =
+            !filling->items[i]->job.listing || job_filler_list(filling, filling->items[i]);
     for (size_t i = 0; i < filling->count && !atomic_load(&filling->stops); i++)
-        job_filler_read(filling, filling->items[i]);
+        if (filling->items[i]->is_listed)
+            job_filler_read(filling, filling->items[i]);
     malloc_trim(0); /* ranks were read and forgotten again */
     pthread_mutex_lock(&filling->lock);
     filling->has_ended = true;
@@ -188,8 +289,22 @@ static void *job_filler_work(void *context)
 
 /* ---- Beginning and ending ------------------------------------------------------------------ */
 
+/* May all be read by the time that the first answer waits? */
+static bool job_filler_may_be_quick(const struct job_filler *filling)
+{
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    size_t ranks = 0;
+    for (size_t i = 0; i < filling->count; i++) {
+        if (filling->items[i]->job.listing)
+            return false;
+        ranks += filling->items[i]->reading.of;
+    }
+    return ranks <= FIRST_RANKS * (size_t)(processors > 0 ? processors : 1);
+}
+
 void job_filler_begin(struct job_filler *filling)
 {
+    bool waits = job_filler_may_be_quick(filling);
     filling->has_thread = !pthread_create(&filling->thread, NULL, job_filler_work, filling);
     if (!filling->has_thread) {
         job_filler_work(filling); /* as it is done where nothing is shown meanwhile */
@@ -197,7 +312,8 @@ void job_filler_begin(struct job_filler *filling)
     }
     struct timespec until = now_later(CLOCK_REALTIME, (uint64_t)FIRST_WAIT_MS * 1000000);
     pthread_mutex_lock(&filling->lock);
-    while (!filling->has_ended && !pthread_cond_timedwait(&filling->ended, &filling->lock, &until))
+    while (waits && !filling->has_ended &&
+           !pthread_cond_timedwait(&filling->ended, &filling->lock, &until))
         continue; /* woken for another reason */
     pthread_mutex_unlock(&filling->lock);
 }

@@ -6,6 +6,7 @@
 
 #include "job/job_files.h"
 #include "job/job_summary.h"
+#include "commands/job_listing.h"
 #include "server/served_reading.h"
 
 struct job_filler;
@@ -18,12 +19,20 @@ struct job_filler_job {
     const char *path;        /* of the first profile, and of the whole one later */
     struct job_files *files; /* malloc'd, with what it holds: the filling's own from now on */
     const struct job_summary *ranks; /* as job_first_list() lists them */
+    /* NULL: `files` and `ranks` are known. Else both are all zero: the entries are being read, and
+     * what is known of them takes the first profile's place now and then. */
+    struct job_listing *listing; /* the filling's own from now on */
+    /* Called once on the filling's thread when all entries are read: gives the server the ranks, by
+     * served_reading_listed(). */
+    void (*listed)(void *context, struct served_reading *reading, const struct job_files *files,
+                   const struct job_summary *ranks);
+    void *context;
 };
 /* Before it begins. The strings must live on. How far it is, until job_filler_end(). */
 struct served_reading *job_filler_add(struct job_filler *filling, const struct job_filler_job *job);
 
 /* Begins to read, one job after the other, and waits until all are read, a quarter of a second at
- * most. */
+ * most. It does not wait where that cannot be enough. */
 void job_filler_begin(struct job_filler *filling);
 /* Shows on stderr, from now on, how many ranks have been read. */
 void job_filler_tell(struct job_filler *filling);

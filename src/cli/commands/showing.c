@@ -1,6 +1,7 @@
 /* Prepares what serve, html and plot show (showing.h). Jobs are analysed and traces replayed into
  * profiles in a private temporary directory. For `serve` the ranks of a job are read later
- * (job_filler.h), and the first profile has what the directory's entries say. A thread that waits
+ * (job_filler.h), and the first profile has what the directory's entries say. Entries that take
+ * long are read later, too, and the ranks are listed then. A thread that waits
  * for signals removes the directory when one ends the process. */
 #include "commands/showing.h"
 
@@ -25,6 +26,7 @@
 #include "base/memory.h"
 #include "base/now.h"
 #include "commands/job_choice.h"
+#include "commands/job_listing.h"
 #include "commands/output.h"
 #include "job/job.h"
 #include "job/job_first.h"
@@ -32,6 +34,17 @@
 #include "job/job_run.h"
 #include "profile/profile.h"
 #include "offline/offline.h"
+
+/* So few entries are waited for, whatever it takes: what is wrong with them is said at once. */
+enum { LISTING_WAIT_MS = 250, LISTING_FEW = 64 };
+
+/* The ranks of a job whose entries are read while it is shown. */
+struct showing_late {
+    struct showing *showing;
+    size_t place; /* of the job in what is shown */
+    bool names_job;
+    struct served_source *ranks; /* NULL: not listed yet */
+};
 
 struct showing_opening {
     struct showing *showing;
@@ -199,6 +212,71 @@ static void showing_tell_events(void *context, uint64_t events, uint64_t of_even
     showing_tell(context, events, of_events);
 }
 
+/* ---- Ranks --------------------------------------------------------------------------------- */
+
+/* `job`: the name of it that stands in front; NULL: there is only one. */
+static const char *showing_name_rank(struct showing *showing, const char *job,
+                                     const struct job_rank *rank)
+{
+    struct strbuf name = STRBUF_INIT;
+    if (job)
+        strbuf_addf(&name, "%s: ", job);
+    if (rank->rank_known)
+        strbuf_addf(&name, "rank %u", rank->rank);
+    if (rank->rank_known && rank->is_helper)
+        strbuf_add_string(&name, ", beside: ");
+    if (!rank->rank_known || rank->is_helper)
+        strbuf_add_string(&name, rank->file);
+    return showing_keep(showing, strbuf_detach(&name));
+}
+
+/* What is served of the ranks that have a profile, in malloc'd memory. */
+static struct served_source *showing_ranks_of(struct showing *showing, size_t place, bool names_job,
+                                              const struct job_files *files,
+                                              const struct job_summary *ranks, size_t *count)
+{
+    const char *job = names_job ? showing->shown[place].name : NULL;
+    struct served_source *sources = memory_resize(NULL, ranks->rank_count, sizeof *sources);
+    *count = 0;
+    for (size_t i = 0; i < ranks->rank_count; i++) {
+        const struct job_rank *rank = &ranks->ranks[i];
+        const char *path = files->files[rank->place].path;
+        if (!path)
+            continue;
+        sources[(*count)++] = (struct served_source){.path = showing_keep(showing, strdup(path)),
+                                                     .name = showing_name_rank(showing, job, rank),
+                                                     .kind = SHOWN_RANK,
+                                                     .on_demand = true,
+                                                     .job = place,
+                                                     .rank_id = (uint32_t)i + 1};
+    }
+    return sources;
+}
+
+static void showing_list_ranks(struct showing_opening *opening, const struct rank_list *of)
+{
+    size_t count;
+    const struct job_files *files = of->files ? of->files : &of->own;
+    struct served_source *ranks =
+        showing_ranks_of(opening->showing, of->place, opening->jobs > 1, files, &of->ranks, &count);
+    for (size_t i = 0; i < count; i++)
+        showing_list(opening->showing, ranks[i]);
+    free(ranks);
+}
+
+/* On the filling's thread: nobody else adds to `showing` by then. */
+static void showing_take_late(void *context, struct served_reading *reading,
+                              const struct job_files *files, const struct job_summary *ranks)
+{
+    struct showing_late *late = context;
+    size_t count, to_read = 0;
+    for (size_t i = 0; i < files->count; i++)
+        to_read += files->files[i].path != NULL;
+    late->ranks =
+        showing_ranks_of(late->showing, late->place, late->names_job, files, ranks, &count);
+    served_reading_listed(reading, to_read, late->ranks, count);
+}
+
 /* ---- Jobs ---------------------------------------------------------------------------------- */
 
 static void showing_analyse(const char *path, struct job_files *files, struct job *job,
@@ -272,10 +350,11 @@ static int showing_add_first_of_job(struct showing_opening *opening, struct serv
     struct showing *showing = opening->showing;
     struct job_summary ranks = {0};
     job_first_list(&ranks, files);
-    int error = job_first_write(shown->path, files, &ranks);
+    int error = job_first_write(shown->path, files, &ranks, true);
     if (!showing->filling)
         showing->filling = job_filler_new(opening->options->command);
-    const struct job_filler_job job = {shown->file, shown->path, files, &ranks};
+    const struct job_filler_job job = {
+        .name = shown->file, .path = shown->path, .files = files, .ranks = &ranks};
     shown->reading = job_filler_add(showing->filling, &job);
     showing_list(showing, *shown);
     struct rank_list *list = showing_keep_ranks(opening);
@@ -284,63 +363,73 @@ static int showing_add_first_of_job(struct showing_opening *opening, struct serv
     return error ? showing_complain(opening->options, error_text()) : 0;
 }
 
+/* Shows what is known by now; the filling has the listing from now on. */
+static int showing_add_listed_of_job(struct showing_opening *opening, struct served_source *shown,
+                                     struct job_listing *listing)
+{
+    struct showing *showing = opening->showing;
+    struct showing_late *late = memory_need(calloc(1, sizeof *late));
+    *late = (struct showing_late){showing, showing->count, opening->jobs > 1, NULL};
+    array_need_room(&showing->late, &showing->late_room, showing->late_count,
+                    sizeof *showing->late);
+    showing->late[showing->late_count++] = late;
+    struct job_files files;
+    struct job_summary ranks = {0};
+    job_listing_peek(listing, &files);
+    job_first_list(&ranks, &files);
+    int error = job_first_write(shown->path, &files, &ranks, false);
+    job_summary_release(&ranks);
+    job_files_release(&files);
+    if (!showing->filling)
+        showing->filling = job_filler_new(opening->options->command);
+    const struct job_filler_job job = {.name = shown->file,
+                                       .path = shown->path,
+                                       .files = memory_need(calloc(1, sizeof files)),
+                                       .listing = listing,
+                                       .listed = showing_take_late,
+                                       .context = late};
+    shown->reading = job_filler_add(showing->filling, &job);
+    showing_list(showing, *shown);
+    return error ? showing_complain(opening->options, error_text()) : 0;
+}
+
+/* Are there many entries, and a moment was not enough for them? */
+static bool showing_is_long(struct job_listing *listing)
+{
+    size_t done, of = 0;
+    while (of <= LISTING_FEW && !job_listing_wait(listing, LISTING_WAIT_MS))
+        job_listing_count(listing, &done, &of);
+    return of > LISTING_FEW;
+}
+
 static int showing_add_job(struct showing_opening *opening, const char *path)
 {
     struct showing *showing = opening->showing;
     const char *id = opening->options->id;
     struct job_files files = {0};
     struct strbuf command = STRBUF_INIT;
-    strbuf_addf(&command, "tidemark %s", opening->options->command);
-    int status = job_choice_make(command.data, &path, 1, id, &files);
-    strbuf_release(&command);
-    if (!status)
-        status = showing_need_directory(opening);
-    if (status) {
-        job_files_release(&files);
+    int status = showing_need_directory(opening);
+    if (status)
         return status;
-    }
     struct served_source shown = {.path = showing_new_path(showing),
                                   .name = id ? id : showing_last_part(showing, path),
                                   .file = path,
                                   .kind = SHOWN_JOB};
+    strbuf_addf(&command, "tidemark %s", opening->options->command);
+    const char *name = showing_keep(showing, strbuf_detach(&command));
+    struct job_listing *listing = job_listing_begin(name, path, id);
+    if (opening->options->fills && showing_is_long(listing))
+        return showing_add_listed_of_job(opening, &shown, listing);
+    status = job_listing_end(listing, &files);
+    if (status) {
+        job_files_release(&files);
+        return status;
+    }
     if (!opening->options->fills || !showing_has_profiles(&files))
         return showing_add_whole_job(opening, &shown, &files);
     struct job_files *kept = memory_need(malloc(sizeof *kept));
     *kept = files;
     return showing_add_first_of_job(opening, &shown, kept);
-}
-
-static const char *showing_name_rank(struct showing_opening *opening, const struct rank_list *of,
-                                     const struct job_rank *rank)
-{
-    struct strbuf name = STRBUF_INIT;
-    if (opening->jobs > 1)
-        strbuf_addf(&name, "%s: ", opening->showing->shown[of->place].name);
-    if (rank->rank_known)
-        strbuf_addf(&name, "rank %u", rank->rank);
-    if (rank->rank_known && rank->is_helper)
-        strbuf_add_string(&name, ", beside: ");
-    if (!rank->rank_known || rank->is_helper)
-        strbuf_add_string(&name, rank->file);
-    return showing_keep(opening->showing, strbuf_detach(&name));
-}
-
-static void showing_list_ranks(struct showing_opening *opening, const struct rank_list *of)
-{
-    struct showing *showing = opening->showing;
-    const struct job_files *files = of->files ? of->files : &of->own;
-    for (size_t i = 0; i < of->ranks.rank_count; i++) {
-        const struct job_rank *rank = &of->ranks.ranks[i];
-        const char *path = files->files[rank->place].path;
-        if (!path)
-            continue;
-        showing_list(showing, (struct served_source){.path = showing_keep(showing, strdup(path)),
-                                                     .name = showing_name_rank(opening, of, rank),
-                                                     .kind = SHOWN_RANK,
-                                                     .on_demand = true,
-                                                     .job = of->place,
-                                                     .rank_id = (uint32_t)i + 1});
-    }
 }
 
 /* ---- Traces -------------------------------------------------------------------------------- */
@@ -467,6 +556,11 @@ void showing_release(struct showing *showing)
         trace_close(showing->traces[i]);
     for (size_t i = 0; i < showing->string_count; i++)
         free(showing->strings[i]);
+    for (size_t i = 0; i < showing->late_count; i++) {
+        free(showing->late[i]->ranks);
+        free(showing->late[i]);
+    }
+    free(showing->late);
     free(showing->traces);
     free(showing->strings);
     free(showing->shown);

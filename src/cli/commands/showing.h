@@ -22,6 +22,8 @@ struct showing {
     struct trace **traces;
     size_t trace_count, trace_room;
     struct job_filler *filling; /* NULL: there is no job whose ranks are read while it is shown */
+    struct showing_late **late; /* ranks that are listed while their job is shown */
+    size_t late_count, late_room;
 };
 
 struct showing_options {

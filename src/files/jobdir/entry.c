@@ -27,13 +27,14 @@ enum entry_kind { TEXT, FILE_NAME, NUMBER };
 
 struct entry_field {
     const char *name;
+    size_t length; /* of the name: an entry is compared with all of them, line by line */
     enum entry_kind kind;
     size_t offset;
 };
 
 #define FIELD(name, kind)                                                                          \
     {                                                                                              \
-#name, kind, offsetof(struct entry, name)                                                  \
+#name, sizeof #name - 1, kind, offsetof(struct entry, name)                                \
     }
 /* clang-format off */
 static const struct entry_field fields[] = {
@@ -169,7 +170,7 @@ static int entry_parse_line(struct entry *entry, const char *line, size_t count)
         return -EBADMSG;
     size_t name = (size_t)(blank - line);
     for (size_t i = 0; i < FIELDS; i++)
-        if (strlen(fields[i].name) == name && !memcmp(fields[i].name, line, name))
+        if (fields[i].length == name && !memcmp(fields[i].name, line, name))
             return entry_parse_value(entry, &fields[i], blank + 1, count - name - 1);
     return 0; /* of a later release */
 }

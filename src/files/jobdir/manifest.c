@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include "base/array.h"
 #include "base/error.h"
+#include "base/memory.h"
 #include "base/search.h"
 #include "jobdir/scan.h"
 
@@ -195,6 +196,61 @@ static int manifest_join_launchers(struct manifest *manifest)
     return error;
 }
 
+/* ---- While it is made ----------------------------------------------------------------------- */
+
+void manifest_making_init(struct manifest_making *making)
+{
+    *making = (struct manifest_making){.manifest = NULL};
+    pthread_mutex_init(&making->lock, NULL);
+}
+
+void manifest_making_release(struct manifest_making *making)
+{
+    pthread_mutex_destroy(&making->lock);
+}
+
+static void manifest_show(struct manifest_making *making, struct manifest *manifest)
+{
+    if (!making)
+        return;
+    pthread_mutex_lock(&making->lock);
+    making->manifest = manifest;
+    pthread_mutex_unlock(&making->lock);
+}
+
+/* An id stands in entries. */
+static const struct manifest_job *manifest_growing(const struct manifest *manifest, const char *id)
+{
+    for (size_t i = 0; i < manifest->job_count; i++) {
+        const struct manifest_job *job = &manifest->jobs[i];
+        const char *own = job->process_count ? job->processes[0].entry.job : NULL;
+        if (job->process_count && (!id || (own && !strcmp(own, id))))
+            return job;
+    }
+    return NULL;
+}
+
+bool manifest_peek(struct manifest_making *making, const char *id,
+                   void (*see)(void *context, const struct manifest_job *job), void *context)
+{
+    pthread_mutex_lock(&making->lock);
+    const struct manifest_job *job =
+        making->manifest ? manifest_growing(making->manifest, id) : NULL;
+    struct manifest_job copy = {0};
+    if (job) {
+        copy = (struct manifest_job){job->id, job->directory, .process_count = job->process_count};
+        copy.processes = memory_resize(NULL, job->process_count, sizeof *copy.processes);
+        memcpy(copy.processes, job->processes, job->process_count * sizeof *copy.processes);
+    }
+    bool is = job && !manifest_settle(&copy);
+    if (is)
+        see(context, &copy);
+    pthread_mutex_unlock(&making->lock);
+    free(copy.rank);
+    free(copy.processes);
+    return is;
+}
+
 /* ---- Opening ------------------------------------------------------------------------------- */
 
 static void manifest_free_process(struct manifest_process *process)
@@ -246,13 +302,18 @@ static int manifest_finish(struct manifest *manifest, const char *path)
     return 0;
 }
 
-int manifest_open(struct manifest **out, const char *const *paths, size_t path_count)
+int manifest_open(struct manifest **out, const char *const *paths, size_t path_count,
+                  struct manifest_making *making)
 {
     struct manifest *manifest = calloc(1, sizeof *manifest);
     int error = manifest ? 0 : error_set(-ENOMEM, "out of memory");
     *out = NULL;
+    if (manifest)
+        manifest->making = making;
+    manifest_show(making, manifest);
     for (size_t i = 0; i < path_count && !error; i++)
         error = scan_path(manifest, paths[i]);
+    manifest_show(making, NULL);
     if (!error)
         error = manifest_finish(manifest, path_count ? paths[0] : "nothing");
     if (error)

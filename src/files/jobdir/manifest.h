@@ -7,11 +7,13 @@
  *          │                    └─ rank-00001.app.host.813.entry, .tmk
  *          └─ slurm-77.0/ …                                                      a job
  *
- * Only entries and meta are read; profiles are for profile_read(). Not thread-safe while it is
- * being made, read-only afterwards. */
+ * Only entries and meta are read; profiles are for profile_read(). Read-only when it is made. While
+ * it is being made another thread may only see what manifest_peek() shows. */
 #ifndef TIDEMARK_JOBDIR_MANIFEST_H
 #define TIDEMARK_JOBDIR_MANIFEST_H
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -32,10 +34,11 @@ enum manifest_state {
 struct manifest_process {
     struct entry entry;
     enum manifest_state state;
-    char *entry_path;   /* NULL: none, what is known is the profile's meta */
-    char *profile_path; /* NULL: there is none (yet): entry.error may say why */
-    char *trace_path;   /* NULL: none */
-    char *damage;       /* NULL, or a sentence: the entry or the profile's meta could not be read */
+    char *entry_path;       /* NULL: none, what is known is the profile's meta */
+    char *profile_path;     /* NULL: there is none (yet): entry.error may say why */
+    uint64_t profile_bytes; /* of that file; 0: not known */
+    char *trace_path;       /* NULL: none */
+    char *damage; /* NULL, or a sentence: the entry or the profile's meta could not be read */
 };
 
 /* The processes of a rank: processes[first … first + count - 1] of its job, by start. */
@@ -62,16 +65,34 @@ struct manifest_job {
     uint64_t finishing_until_ns; /* of the scan: so long it waits for ranks that have ended */
 };
 
+/* The making of a manifest, for other threads: how far it is, and how it is stopped. */
+struct manifest_making {
+    atomic_size_t done, of;    /* entries; `of`: as far as directories have been listed */
+    atomic_bool stops;         /* set by others: no further file is read, and it fails */
+    pthread_mutex_t lock;      /* the manifest grows under it */
+    struct manifest *manifest; /* NULL: not begun, or all is read */
+};
+
 struct manifest {
     size_t job_count, job_room;
-    struct manifest_job *jobs; /* by start */
+    struct manifest_job *jobs;      /* by start */
+    struct manifest_making *making; /* NULL: nobody looks on */
 };
 
 /* Each path is a directory that --job was given, the directory of one job in it, or a profile. 0,
  * or -errno with error_text()'s sentence: a path that is none of these, nothing recorded
- * there. */
-int manifest_open(struct manifest **out, const char *const *paths, size_t path_count);
+ * there. `making`: NULL, or who else may look on. */
+int manifest_open(struct manifest **out, const char *const *paths, size_t path_count,
+                  struct manifest_making *making);
 void manifest_free(struct manifest *manifest);
+
+void manifest_making_init(struct manifest_making *making);
+void manifest_making_release(struct manifest_making *making);
+/* Calls `see` with what is known of the job by now, in order: of the job with that id, or if `id`
+ * is NULL of the first one. What is there not yet is as if it were missing. The job is valid during
+ * the call only, and nothing is read meanwhile. False: nothing is known, or all is. */
+bool manifest_peek(struct manifest_making *making, const char *id,
+                   void (*see)(void *context, const struct manifest_job *job), void *context);
 
 /* The lowest rank above `after` (-1 at first) of which nothing is here; -1: no more. */
 int64_t manifest_next_missing(const struct manifest_job *job, int64_t after);

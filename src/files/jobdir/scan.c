@@ -59,10 +59,14 @@ static char *scan_sibling(const char *path, const char *suffix, const char *othe
     return NULL;
 }
 
-static char *scan_existing(const char *directory, const char *name)
+/* Whatever is there, a file or not. */
+static char *scan_existing(const char *directory, const char *name, uint64_t *bytes)
 {
+    struct stat info;
     char *path = name ? scan_joined(directory, name) : NULL;
-    if (path && access(path, F_OK) == 0)
+    bool is = path && stat(path, &info) == 0;
+    *bytes = is && info.st_size > 0 ? (uint64_t)info.st_size : 0;
+    if (is)
         return path;
     free(path);
     return NULL;
@@ -77,27 +81,63 @@ static int64_t scan_rank_in_name(const char *name)
     return sscanf(name, "rank-%9d%n", &rank, &end) == 1 && name[end] == '.' ? rank : -1;
 }
 
+/* ---- Who looks on -------------------------------------------------------------------------- */
+
+static void scan_lock(struct manifest *manifest)
+{
+    if (manifest->making)
+        pthread_mutex_lock(&manifest->making->lock);
+}
+
+static void scan_unlock(struct manifest *manifest)
+{
+    if (manifest->making)
+        pthread_mutex_unlock(&manifest->making->lock);
+}
+
+static void scan_tell(const struct manifest *manifest, size_t done, size_t of)
+{
+    if (!manifest->making)
+        return;
+    atomic_fetch_add(&manifest->making->of, of);
+    atomic_fetch_add(&manifest->making->done, done);
+}
+
+static bool scan_stops(const struct manifest *manifest)
+{
+    return manifest->making && atomic_load(&manifest->making->stops);
+}
+
 /* ---- Jobs and processes ---- */
 
 static struct manifest_job *scan_add_job(struct manifest *manifest, const char *id,
                                          const char *directory)
 {
+    scan_lock(manifest);
     array_need_room(&manifest->jobs, &manifest->job_room, manifest->job_count,
                     sizeof *manifest->jobs);
     struct manifest_job *job = &manifest->jobs[manifest->job_count++];
     *job =
         (struct manifest_job){.id = strdup(id), .directory = directory ? strdup(directory) : NULL};
+    scan_unlock(manifest);
     return job;
 }
 
-static struct manifest_process *scan_add_process(struct manifest_job *job)
+static void scan_init_process(struct manifest_process *process)
 {
-    array_need_room(&job->processes, &job->process_room, job->process_count,
-                    sizeof *job->processes);
-    struct manifest_process *process = &job->processes[job->process_count++];
     *process = (struct manifest_process){.state = MANIFEST_UNKNOWN};
     entry_init(&process->entry);
-    return process;
+}
+
+/* From now on others may see it. */
+static void scan_add_process(struct manifest *manifest, struct manifest_job *job,
+                             const struct manifest_process *process)
+{
+    scan_lock(manifest);
+    array_need_room(&job->processes, &job->process_room, job->process_count,
+                    sizeof *job->processes);
+    job->processes[job->process_count++] = *process;
+    scan_unlock(manifest);
 }
 
 static void scan_note_damage(struct manifest_process *process, const char *sentence)
@@ -238,22 +278,32 @@ static bool scan_is_derived(const char *path)
     return derived;
 }
 
-static void scan_add_profile(struct manifest_job *job, char *path)
+static uint64_t scan_size_of(const char *path)
 {
-    struct manifest_process *process = scan_add_process(job);
-    process->profile_path = path;
+    struct stat info;
+    return path && !stat(path, &info) && info.st_size > 0 ? (uint64_t)info.st_size : 0;
+}
+
+static void scan_add_profile(struct manifest *manifest, struct manifest_job *job, char *path)
+{
+    struct manifest_process process;
+    scan_init_process(&process);
+    process.profile_path = path;
+    process.profile_bytes = scan_size_of(path);
     if (scan_ends_with(path, PROFILE_SUFFIX))
-        process->trace_path = scan_sibling(path, PROFILE_SUFFIX, TRACE_SUFFIX);
-    if (!scan_ask_profile(process))
-        process->entry.rank = scan_rank_in_name(basename(path));
+        process.trace_path = scan_sibling(path, PROFILE_SUFFIX, TRACE_SUFFIX);
+    if (!scan_ask_profile(&process))
+        process.entry.rank = scan_rank_in_name(basename(path));
+    scan_add_process(manifest, job, &process);
 }
 
 /* ---- Entries ------------------------------------------------------------------------------- */
 
-static void scan_add_damaged(struct manifest_process *process, const char *name)
+static void scan_take_damaged(struct manifest_process *process, const char *name)
 {
     scan_note_damage(process, error_text());
     process->profile_path = scan_sibling(process->entry_path, ENTRY_SUFFIX, PROFILE_SUFFIX);
+    process->profile_bytes = scan_size_of(process->profile_path);
     process->trace_path = scan_sibling(process->entry_path, ENTRY_SUFFIX, TRACE_SUFFIX);
     if (process->profile_path)
         scan_ask_profile(process);
@@ -317,17 +367,20 @@ static void scan_see_state(struct manifest_process *process)
                                         : scan_state_without_end(process);
 }
 
-static void scan_add_entry(struct manifest_job *job, const char *directory, const char *name)
+static void scan_read_entry(struct manifest_job *job, struct manifest_process *process,
+                            const char *directory, const char *name)
 {
-    struct manifest_process *process = scan_add_process(job);
+    uint64_t trace_bytes;
+    scan_init_process(process);
     process->entry_path = scan_joined(directory, name);
     if (entry_read(&process->entry, process->entry_path) < 0) {
-        scan_add_damaged(process, name);
+        scan_take_damaged(process, name);
         return;
     }
     scan_wait_for_end(job, process);
-    process->profile_path = scan_existing(directory, process->entry.profile);
-    process->trace_path = scan_existing(directory, process->entry.trace);
+    process->profile_path =
+        scan_existing(directory, process->entry.profile, &process->profile_bytes);
+    process->trace_path = scan_existing(directory, process->entry.trace, &trace_bytes);
     scan_see_state(process);
     if (process->entry.is_launcher == 1)
         process->entry.rank = -1;
@@ -345,6 +398,23 @@ static int scan_compare_texts(const void *left, const void *right)
     return strcmp(*(char *const *)left, *(char *const *)right);
 }
 
+static void scan_add_entries(struct manifest *manifest, struct manifest_job *job,
+                             const char *directory, struct dirent **items, int count)
+{
+    struct manifest_process process;
+    size_t of = 0;
+    for (int i = 0; i < count; i++)
+        of += scan_ends_with(items[i]->d_name, ENTRY_SUFFIX);
+    scan_tell(manifest, 0, of);
+    for (int i = 0; i < count && !scan_stops(manifest); i++) {
+        if (!scan_ends_with(items[i]->d_name, ENTRY_SUFFIX))
+            continue;
+        scan_read_entry(job, &process, directory, items[i]->d_name);
+        scan_add_process(manifest, job, &process);
+        scan_tell(manifest, 1, 0);
+    }
+}
+
 /* The profiles that the job's entries speak of, sorted. */
 static char **scan_claimed_profiles(const struct manifest_job *job)
 {
@@ -356,12 +426,12 @@ static char **scan_claimed_profiles(const struct manifest_job *job)
     return paths;
 }
 
-static void scan_add_unclaimed(struct manifest_job *job, const char *directory,
-                               struct dirent **items, int count)
+static void scan_add_unclaimed(struct manifest *manifest, struct manifest_job *job,
+                               const char *directory, struct dirent **items, int count)
 {
     char **claimed = scan_claimed_profiles(job);
     size_t claimed_count = job->process_count;
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < count && !scan_stops(manifest); i++) {
         if (!scan_ends_with(items[i]->d_name, PROFILE_SUFFIX))
             continue;
         char *path = scan_joined(directory, items[i]->d_name);
@@ -369,22 +439,23 @@ static void scan_add_unclaimed(struct manifest_job *job, const char *directory,
             scan_is_derived(path))
             free(path);
         else
-            scan_add_profile(job, path);
+            scan_add_profile(manifest, job, path);
     }
     free(claimed);
 }
 
 /* What the processes call it; else the directory's name. */
-static void scan_name_job(struct manifest_job *job)
+static void scan_name_job(struct manifest *manifest, struct manifest_job *job)
 {
-    for (size_t i = 0; i < job->process_count; i++) {
-        const char *id = job->processes[i].entry.job;
-        if (!id)
-            continue;
-        free(job->id);
-        job->id = strdup(id);
+    const char *id = NULL;
+    for (size_t i = 0; i < job->process_count && !id; i++)
+        id = job->processes[i].entry.job;
+    if (!id)
         return;
-    }
+    scan_lock(manifest);
+    free(job->id);
+    job->id = strdup(id);
+    scan_unlock(manifest);
 }
 
 static void scan_files(struct manifest *manifest, const char *directory, struct dirent **items,
@@ -393,11 +464,9 @@ static void scan_files(struct manifest *manifest, const char *directory, struct 
     char *real = realpath(directory, NULL);
     struct manifest_job *job = scan_add_job(manifest, basename(real ? real : directory), directory);
     free(real);
-    for (int i = 0; i < count; i++)
-        if (scan_ends_with(items[i]->d_name, ENTRY_SUFFIX))
-            scan_add_entry(job, directory, items[i]->d_name);
-    scan_add_unclaimed(job, directory, items, count);
-    scan_name_job(job);
+    scan_add_entries(manifest, job, directory, items, count);
+    scan_add_unclaimed(manifest, job, directory, items, count);
+    scan_name_job(manifest, job);
 }
 
 static bool scan_is_directory(const char *path)
@@ -413,7 +482,7 @@ static int scan_directory(struct manifest *manifest, const char *directory, bool
     if (count < 0)
         return error_set(-errno, "cannot read the directory %s: %s", directory, strerror(errno));
     scan_files(manifest, directory, items, count);
-    int error = 0;
+    int error = scan_stops(manifest) ? error_set(-EINTR, "reading %s was stopped", directory) : 0;
     for (int i = 0; i < count; i++) {
         char *path = deep && !error ? scan_joined(directory, items[i]->d_name) : NULL;
         if (path && scan_is_directory(path))
@@ -443,7 +512,7 @@ static int scan_profile(struct manifest *manifest, const char *path)
     if (error)
         return error;
     const char *id = profile_get(profile, PROFILE_META_JOB);
-    scan_add_profile(scan_listed_job(manifest, id ? id : ""), strdup(path));
+    scan_add_profile(manifest, scan_listed_job(manifest, id ? id : ""), strdup(path));
     profile_free(profile);
     return 0;
 }

@@ -524,8 +524,8 @@ static enum MHD_Result answer_refuse_unread(struct MHD_Connection *connection,
     if (*state.error)
         strbuf_add_string(&why, state.error);
     else
-        strbuf_addf(&why, "not read yet: %zu of %zu profiles of this job's ranks are", state.done,
-                    state.of);
+        strbuf_addf(&why, "not read yet: %zu of %zu %s of this job's ranks are", state.done,
+                    state.of, state.lists ? "entries" : "profiles");
     enum MHD_Result result = answer_send_problem(connection, 503, why.data);
     strbuf_release(&why);
     return result;
@@ -536,9 +536,9 @@ static enum MHD_Result answer_send_resource(struct server *server,
                                             struct request *request)
 {
     const struct route *route = &request->route;
-    if (route->profile >= server->served_profile_count)
+    struct served_profile *served = server_profile(server, route->profile);
+    if (!served)
         return answer_send_problem(connection, 404, "there is no profile of that number");
-    struct served_profile *served = server->profiles[route->profile];
     if (!strncmp(route->name, "window/", strlen("window/")))
         return answer_send_window(server, connection, request, served_profile_shown(served));
     if (!strcmp(route->name, "notes"))
@@ -571,8 +571,8 @@ static void answer_write_profile(struct json *json, size_t index, struct served_
     json_unsigned(json, "generation", state.generation);
     json_string(json, "error", *state.error ? state.error : NULL);
     if (state.is_of_job) {
-        json_unsigned(json, "read", state.done);
-        json_unsigned(json, "to_read", state.of);
+        json_unsigned(json, state.lists ? "listed" : "read", state.done);
+        json_unsigned(json, state.lists ? "to_list" : "to_read", state.of);
     }
     json_end(json);
 }
@@ -589,9 +589,12 @@ static enum MHD_Result answer_send_profiles(struct server *server,
     json_object(&json, NULL);
     json_string(&json, "tool", "tidemark " TIDEMARK_VERSION);
     json_array(&json, "profiles");
-    for (size_t i = 0; i < server->served_profile_count; i++) {
-        served_profile_refresh(server->profiles[i]);
-        answer_write_profile(&json, i, server->profiles[i]);
+    server_take_ranks(server);
+    size_t count = server_profile_count(server);
+    for (size_t i = 0; i < count; i++) {
+        struct served_profile *served = server_profile(server, i);
+        served_profile_refresh(served);
+        answer_write_profile(&json, i, served);
     }
     json_end(&json);
     json_end(&json);

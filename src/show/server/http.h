@@ -56,14 +56,18 @@ struct listener {
     struct server *server;
     struct MHD_Connection *connection;
     uint64_t *told; /* by profile: what it was told, as a mark */
+    size_t told_count;
     bool suspended;
     unsigned quiet_seconds;
 };
 
 struct server {
     struct server_options options;
-    struct served_profile **profiles;
+    struct served_profile **profiles; /* server_profile(): ranks of a job may come later */
     size_t served_profile_count;
+    struct served_profile ***outgrown; /* arrays that requests may still look at */
+    size_t outgrown_count, outgrown_room;
+    pthread_mutex_t growing;
     struct parts *parts;
     struct questions *questions;
     struct notes_lock notes;
@@ -83,6 +87,14 @@ struct server {
     pthread_cond_t woken;
     bool has_watcher, closing;
 };
+
+/* ---- server.c ---- */
+
+/* How many there are now; none goes. */
+size_t server_profile_count(struct server *server);
+struct served_profile *server_profile(struct server *server, size_t index); /* NULL: none */
+/* Takes the ranks of jobs whose entries have been read meanwhile. */
+void server_take_ranks(struct server *server);
 
 /* ---- access.c ---- */
 

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <time.h>
 #include "base/json.h"
+#include "base/memory.h"
 #include "base/now.h"
 #include "server/http.h"
 
@@ -21,7 +22,8 @@ enum { QUIET_SECONDS = 15 };
 /* Differs where there is something else to tell. */
 static uint64_t listeners_mark(const struct served_profile_state *state)
 {
-    uint64_t read = state->is_of_job ? 2 * (uint64_t)state->done + (*state->error != 0) : 0;
+    uint64_t error = *state->error != 0, lists = state->lists;
+    uint64_t read = state->is_of_job ? (uint64_t)state->done << 2 | lists << 1 | error : 0;
     return state->generation << 40 | (read & (((uint64_t)1 << 40) - 1));
 }
 
@@ -38,8 +40,8 @@ static int listeners_write_event(char *text, size_t room, size_t index,
     json_unsigned(&json, "generation", state->generation);
     json_string(&json, "state", state->state);
     if (state->is_of_job) {
-        json_unsigned(&json, "read", state->done);
-        json_unsigned(&json, "to_read", state->of);
+        json_unsigned(&json, state->lists ? "listed" : "read", state->done);
+        json_unsigned(&json, state->lists ? "to_list" : "to_read", state->of);
         json_string(&json, "error", *state->error ? state->error : NULL);
     }
     json_end(&json);
@@ -55,9 +57,9 @@ static int listeners_write_event(char *text, size_t room, size_t index,
 static size_t listeners_add_event(struct listener *listener, char *text, size_t room)
 {
     struct server *server = listener->server;
-    for (size_t i = 0; i < server->served_profile_count; i++) {
+    for (size_t i = 0; i < listener->told_count; i++) {
         struct served_profile_state state;
-        served_profile_state(server->profiles[i], &state);
+        served_profile_state(server_profile(server, i), &state);
         if (listeners_mark(&state) == listener->told[i])
             continue;
         int length = listeners_write_event(text, room, i, &state);
@@ -96,6 +98,17 @@ static ssize_t listeners_read_events(void *context, uint64_t position, char *tex
 
 /* ---- Listeners ----------------------------------------------------------------------------- */
 
+/* Under the lock. Of ranks that came later nothing was told. */
+static void listeners_make_room(struct listener *listener)
+{
+    size_t count = server_profile_count(listener->server), before = listener->told_count;
+    if (count == before)
+        return;
+    listener->told = memory_resize(listener->told, count, sizeof *listener->told);
+    memset(listener->told + before, 0, (count - before) * sizeof *listener->told);
+    listener->told_count = count;
+}
+
 bool listeners_are_full(struct server *server)
 {
     pthread_mutex_lock(&server->lock);
@@ -111,7 +124,8 @@ static struct listener *listeners_add(struct server *server, struct MHD_Connecti
         return NULL;
     listener->server = server;
     listener->connection = connection;
-    listener->told = calloc(server->served_profile_count + 1, sizeof *listener->told);
+    listener->told_count = server_profile_count(server);
+    listener->told = calloc(listener->told_count + 1, sizeof *listener->told);
     if (!listener->told) {
         free(listener);
         return NULL;
@@ -163,10 +177,10 @@ enum MHD_Result listeners_answer(struct server *server, struct MHD_Connection *c
 
 static bool listeners_is_behind(const struct listener *listener)
 {
-    const struct server *server = listener->server;
-    for (size_t i = 0; i < server->served_profile_count; i++) {
+    struct server *server = listener->server;
+    for (size_t i = 0; i < listener->told_count; i++) {
         struct served_profile_state state;
-        served_profile_state(server->profiles[i], &state);
+        served_profile_state(server_profile(server, i), &state);
         if (listeners_mark(&state) != listener->told[i])
             return true;
     }
@@ -178,6 +192,7 @@ static void listeners_wake(struct server *server)
 {
     for (struct listener *at = server->listeners; at; at = at->next) {
         at->quiet_seconds++;
+        listeners_make_room(at);
         if (!at->suspended ||
             !(server->closing || at->quiet_seconds >= QUIET_SECONDS || listeners_is_behind(at)))
             continue;
@@ -200,8 +215,9 @@ static void *listeners_watch(void *context)
         if (!server->listener_count)
             continue;
         pthread_mutex_unlock(&server->lock);
-        for (size_t i = 0; i < server->served_profile_count; i++)
-            served_profile_refresh(server->profiles[i]);
+        size_t count = server_profile_count(server);
+        for (size_t i = 0; i < count; i++)
+            served_profile_refresh(server_profile(server, i));
         pthread_mutex_lock(&server->lock);
         listeners_wake(server);
     }

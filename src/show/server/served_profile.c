@@ -518,6 +518,7 @@ static void served_profile_say_reading(struct served_reading *reading,
     struct served_reading_state now;
     served_reading_get(reading, &now);
     out->is_of_job = true;
+    out->lists = now.lists;
     out->done = now.done;
     out->of = now.of;
     if (!*now.error)

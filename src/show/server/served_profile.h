@@ -36,7 +36,8 @@ struct served_profile_state {
     uint64_t generation; /* 0: not read yet */
     const char *state;   /* "recording", "complete", "cut short", "reading", "not read" */
     char error[256];     /* why the file cannot be read any more; "": it can */
-    bool is_of_job;      /* of "reading": so many of so many profiles of its ranks are read */
+    bool is_of_job;      /* of "reading": so many of so many profiles of its ranks are read … */
+    bool lists;          /* … or entries, of which all are read first */
     size_t done, of;
 };
 /* A job is "reading" while only what its directory's entries say is shown, and "not read" with an

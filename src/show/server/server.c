@@ -11,7 +11,9 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
+#include "base/array.h"
 #include "base/error.h"
+#include "base/memory.h"
 #include "server/http.h"
 
 /* ---- The socket ---------------------------------------------------------------------------- */
@@ -195,6 +197,49 @@ static int server_open_profiles(struct server *server, struct strbuf *why)
     return 0;
 }
 
+/* Requests look at the array without a lock. So the count is told after the array that has as many,
+ * and an array that was told once stays until the end. */
+size_t server_profile_count(struct server *server)
+{
+    return __atomic_load_n(&server->served_profile_count, __ATOMIC_ACQUIRE);
+}
+
+struct served_profile *server_profile(struct server *server, size_t index)
+{
+    if (index >= server_profile_count(server))
+        return NULL;
+    return __atomic_load_n(&server->profiles, __ATOMIC_ACQUIRE)[index];
+}
+
+static void server_add_profiles(struct server *server, const struct served_source *sources,
+                                size_t count)
+{
+    size_t before = server->served_profile_count, added = 0;
+    struct served_profile **profiles = memory_resize(NULL, before + count, sizeof *profiles);
+    memcpy(profiles, server->profiles, before * sizeof *profiles);
+    while (added < count &&
+           !served_profile_open(&profiles[before + added], &sources[added], server->options.paths))
+        added++;
+    array_need_room(&server->outgrown, &server->outgrown_room, server->outgrown_count,
+                    sizeof *server->outgrown);
+    server->outgrown[server->outgrown_count++] = server->profiles;
+    __atomic_store_n(&server->profiles, profiles, __ATOMIC_RELEASE);
+    __atomic_store_n(&server->served_profile_count, before + added, __ATOMIC_RELEASE);
+}
+
+void server_take_ranks(struct server *server)
+{
+    pthread_mutex_lock(&server->growing);
+    for (size_t i = 0; i < server->options.shown_count; i++) {
+        const struct served_source *ranks;
+        struct served_reading *reading = server->options.shown[i].reading;
+        size_t count = reading ? served_reading_take_ranks(reading, &ranks) : 0;
+        if (count)
+            server_add_profiles(server, ranks, count);
+    }
+    pthread_mutex_unlock(&server->growing);
+}
+
 static int server_make_secrets(struct server *server, struct strbuf *why)
 {
     server->has_token = !server->options.no_token;
@@ -230,6 +275,7 @@ int server_start(struct server **out, const struct server_options *options, stru
     pthread_cond_init(&server->woken, NULL);
     clients_init(&server->clients);
     pthread_mutex_init(&server->notes.lock, NULL);
+    pthread_mutex_init(&server->growing, NULL);
     int error = server_make_secrets(server, why);
     int fd = error ? error : server_listen_at(server, why);
     error = fd < 0 ? fd : server_open_profiles(server, why);
@@ -260,8 +306,12 @@ void server_stop(struct server *server)
     for (size_t i = 0; i < server->served_profile_count; i++)
         served_profile_close(server->profiles[i]);
     free(server->profiles);
+    for (size_t i = 0; i < server->outgrown_count; i++)
+        free(server->outgrown[i]);
+    free(server->outgrown);
     clients_release(&server->clients);
     pthread_mutex_destroy(&server->notes.lock);
+    pthread_mutex_destroy(&server->growing);
     pthread_cond_destroy(&server->woken);
     pthread_mutex_destroy(&server->lock);
     free(server);

@@ -115,11 +115,9 @@ async function listen(
 
 export async function openHttp(): Promise<DataSource> {
     await startAccess();
-    const profiles = (
-        (await (await get(`${root}/profiles`)).json()) as {
-            profiles: { name: string; file: string }[];
-        }
-    ).profiles;
+    const list = async () =>
+        ((await (await get(`${root}/profiles`)).json()) as Pick<DataSource, "profiles">).profiles;
+    const profiles = await list();
     const url = (profile: number, name: string) => `${root}/p/${profile}/${name}`;
     const getOf = async (profile: number, name: string, generation: string, stop?: AbortSignal) => {
         const response = await get(url(profile, name), stop);
@@ -129,6 +127,7 @@ export async function openHttp(): Promise<DataSource> {
     };
     return {
         profiles,
+        list,
         sql: async (profile, statement) => {
             const asking = statement ? { method: "POST", body: statement } : {};
             const response = await get(url(profile, "query"), undefined, asking);

@@ -24,10 +24,13 @@ export interface NotesKeeper {
     write(profile: number, text: string, tag: string): Promise<KeptNotes>;
 }
 
-/* What an event says of a profile; of a job that is being read, how far. */
+/* What an event says of a profile; of a job that is being read, how far: `listed` of `to_list` entries
+ * of its directory, and when all of these are known `read` of `to_read` profiles. */
 export interface Change {
     generation: number;
     state: string;
+    listed?: number;
+    to_list?: number;
     read?: number;
     to_read?: number;
     error?: string | null;
@@ -36,6 +39,8 @@ export interface Change {
 export interface DataSource {
     /* Titles of the profiles that there are. */
     readonly profiles: readonly ProfileEntry[];
+    /* The same now: ranks of a job may have been found meanwhile. Not there: none is. */
+    list?(): Promise<readonly ProfileEntry[]>;
     /* What a profile is now, or the part of it that a prefix of names stands for, and its
      * generation. Rejects with a sentence for people, as all of these do; with Unanswered where
      * nobody is there to ask. */

@@ -3,7 +3,7 @@
  * is fetched when the choice rests. */
 import { computed, effect, signal } from "@preact/signals";
 import { numbers, whole } from "../data/columns.ts";
-import { Outdated, Unanswered, type DataSource } from "../data/source.ts";
+import { Outdated, Unanswered, type Change, type DataSource } from "../data/source.ts";
 import { rangeLevels, type RangeLevels } from "../model/growth.ts";
 import { findFocus } from "../model/focus.ts";
 import {
@@ -42,12 +42,21 @@ function fallBack(index: number): boolean {
     return true;
 }
 
+/* Ranks that were not known when the page began are served when all entries of the job are read. */
+async function findRanks(index: number, meta: Record<string, string>): Promise<void> {
+    const names = profileNames.peek();
+    if (names[index]?.kind !== "job" || meta["job_ranks"] === undefined || !source.list) return;
+    if (!names.some((each) => each.kind === "rank" && each.job === index))
+        profileNames.value = await source.list();
+}
+
 async function load(index: number): Promise<void> {
     const turn = (loading.get(index) ?? 0) + 1;
     loading.set(index, turn);
     try {
         const { summary, generation } = await source.summary(index);
         if (loading.get(index) !== turn) return;
+        await findRanks(index, summary.meta);
         if (summary.state === "reading") return await showReading(index, summary.meta, generation);
         let asked = false;
         const replaced = (why: unknown) => {
@@ -90,8 +99,11 @@ export interface Reading {
     meta: Record<string, string>;
     ranks: FirstRank[];
     nodes: { id: number; name: string }[];
+    generation: string;
     read: number;
     toRead: number;
+    /* Entries of the directory; null: all are read, and these are all ranks. */
+    listed: { done: number; of: number } | null;
     failure: string | null;
 }
 export interface FirstRank {
@@ -117,6 +129,16 @@ function showFarther(index: number, change: Partial<Reading>): void {
     if (before) reading.value = new Map(reading.peek()).set(index, { ...before, ...change });
 }
 
+/* The rows that are shown are of the entries that were read by then. */
+function followReading(index: number, change: Change): void {
+    const before = reading.peek().get(index);
+    if (before && before.generation !== String(change.generation)) void load(index);
+    if (change.to_list === undefined)
+        showFarther(index, { read: change.read ?? 0, toRead: change.to_read ?? 0 });
+    else if (before?.listed)
+        showFarther(index, { listed: { done: change.listed ?? 0, of: change.to_list } });
+}
+
 async function showReading(
     index: number,
     meta: Record<string, string>,
@@ -129,8 +151,11 @@ async function showReading(
             generation,
         );
         const toRead = Number(meta["to_read"]);
-        const { read = 0, failure: why = null } = reading.peek().get(index) ?? {};
-        const first = { meta, ...rows, read, toRead, failure: why };
+        const before = reading.peek().get(index);
+        const { read = 0, failure: why = null } = before ?? {};
+        const listed =
+            meta["job_ranks"] === undefined ? (before?.listed ?? { done: 0, of: 0 }) : null;
+        const first = { meta, ...rows, generation, read, toRead, listed, failure: why };
         reading.value = new Map(reading.peek()).set(index, first);
         failure.value = null;
     } catch (error) {
@@ -143,7 +168,7 @@ async function showReading(
         index,
         (change) => {
             if (change.state === "reading") {
-                showFarther(index, { read: change.read ?? 0, toRead: change.to_read ?? 0 });
+                followReading(index, change);
             } else if (change.error) {
                 showFarther(index, { failure: change.error });
             } else {
@@ -368,12 +393,13 @@ export function startProfiles(from: DataSource): void {
     for (const each of [inPart, beforeInRegion, afterInRegion]) each.start();
     const asked = new Set<number>();
     effect(() => {
+        const count = Math.max(from.profiles.length, profileNames.value.length);
         for (const index of [state.value.profile, shownIndex.value, state.value.other])
-            if (index >= 0 && index < from.profiles.length && !asked.has(index)) {
+            if (index >= 0 && index < count && !asked.has(index)) {
                 asked.add(index);
                 void load(index);
             }
-        if (state.value.profile >= from.profiles.length)
+        if (state.value.profile >= count)
             failure.value = `There is no profile number ${state.value.profile} here.`;
     });
 }

@@ -1,5 +1,6 @@
 /* A job whose ranks' profiles are still being read: what the entries of its directory say of each
- * rank, and how far the rest is. Every other view waits until all is read. */
+ * rank, and how far the rest is. While the entries themselves are being read these are some of the
+ * ranks, and none can be chosen. Every other view waits until all is read. */
 import { useState } from "preact/hooks";
 import type { JSX } from "preact";
 import { Card } from "../widgets/states.tsx";
@@ -10,6 +11,28 @@ import type { FirstRank, Reading } from "../state/profiles.ts";
 function ended(rank: FirstRank): string {
     if (rank.signal) return `${rank.state} (signal ${rank.signal})`;
     return rank.status ? `${rank.state} (status ${rank.status})` : rank.state;
+}
+
+function Progress({ of }: { of: Reading }): JSX.Element {
+    if (of.listed)
+        return (
+            <>
+                <b>
+                    {of.listed.done} of {of.listed.of} entries of the job's directory read.
+                </b>{" "}
+                How many ranks there are is not known yet, nor any figure of the whole job: this
+                page fills in by itself.
+            </>
+        );
+    return (
+        <>
+            <b>
+                {of.read} of {of.toRead} ranks read.
+            </b>{" "}
+            Functions, owners, curves and verdicts are not read yet: this page fills in by itself. A
+            rank that is chosen is shown at once.
+        </>
+    );
 }
 
 export function ReadingJob({ of }: { of: Reading }): JSX.Element {
@@ -47,14 +70,15 @@ export function ReadingJob({ of }: { of: Reading }): JSX.Element {
                 </div>
             ) : (
                 <div class="notice" role="status">
-                    <b>
-                        {of.read} of {of.toRead} ranks read.
-                    </b>{" "}
-                    Functions, owners, curves and verdicts are not read yet: this page fills in by
-                    itself. A rank that is chosen is shown at once.
+                    <Progress of={of} />
                 </div>
             )}
-            <Card title="What the entries in the job's directory say of its ranks">
+            <Card
+                title={
+                    of.listed
+                        ? "What is known of some ranks by now"
+                        : "What the entries in the job's directory say of its ranks"
+                }>
                 <div class="rank-table">
                     <Table
                         name="ranks-first"
@@ -64,7 +88,9 @@ export function ReadingJob({ of }: { of: Reading }): JSX.Element {
                         sort={sort}
                         onSort={setSort}
                         rowKey={(rank) => rank.id}
-                        onOpen={(rank) => go({ rank: rank.id, fn: -1, node: -1, thread: -1 })}
+                        onOpen={(rank) => {
+                            if (!of.listed) go({ rank: rank.id, fn: -1, node: -1, thread: -1 });
+                        }}
                     />
                 </div>
             </Card>

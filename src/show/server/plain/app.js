@@ -57,7 +57,11 @@ async function showReading(app, profile) {
   const said = add(app, "p");
   for (let now = profile; ; now = (await resource("profiles")).profiles[profile.index]) {
     if (now.state !== "reading" && !now.error) break;
-    said.textContent = now.error || `${now.read} of ${now.to_read} ranks read; the rest is not read yet`;
+    const far =
+      now.to_list === undefined
+        ? `${now.read} of ${now.to_read} ranks read`
+        : `${now.listed} of ${now.to_list} ranks' entries read`;
+    said.textContent = now.error || `${far}; the rest is not read yet`;
     if (now.error) return;
     await new Promise((resolve) => setTimeout(resolve, 1000));
   }

@@ -73,7 +73,7 @@ static struct manifest *opened(const char *path)
 {
     struct manifest *manifest;
     const char *paths[] = {path};
-    if (manifest_open(&manifest, paths, 1) < 0)
+    if (manifest_open(&manifest, paths, 1, NULL) < 0)
         fail_msg("%s", error_text());
     return manifest;
 }
@@ -252,7 +252,7 @@ static void profiles_by_name_are_a_job(void **state)
     make_profile("nonsense.tmk", 3, "j");
     struct manifest *manifest;
     const char *paths[] = {path_of("one.tmk"), path_of("two.tmk"), path_of("nonsense.tmk")};
-    assert_int_equal(manifest_open(&manifest, paths, 3), 0);
+    assert_int_equal(manifest_open(&manifest, paths, 3, NULL), 0);
     assert_int_equal(manifest->job_count, 1);
     assert_string_equal(manifest->jobs[0].id, "j");
     assert_null(manifest->jobs[0].directory);
@@ -373,11 +373,61 @@ static void where_nothing_is_a_sentence_says_so(void **state)
     (void)state;
     struct manifest *manifest;
     const char *paths[] = {root, path_of("absent")};
-    assert_int_equal(manifest_open(&manifest, paths, 1), -ENOENT);
+    assert_int_equal(manifest_open(&manifest, paths, 1, NULL), -ENOENT);
     assert_non_null(strstr(error_text(), "no recorded processes"));
-    assert_int_equal(manifest_open(&manifest, paths + 1, 1), -ENOENT);
+    assert_int_equal(manifest_open(&manifest, paths + 1, 1, NULL), -ENOENT);
     assert_non_null(strstr(error_text(), "absent"));
     assert_null(manifest);
+}
+
+static void see_ranks(void *context, const struct manifest_job *job)
+{
+    char *text = context;
+    sprintf(text, "%s:", job->id);
+    for (size_t i = 0; i < job->rank_count; i++)
+        sprintf(text + strlen(text), " %lld", (long long)job->rank[i].rank);
+}
+
+static void what_is_read_by_now_can_be_seen(void **state)
+{
+    (void)state;
+    char seen[64] = "";
+    struct manifest *manifest;
+    struct manifest_making making;
+    const char *paths[] = {root};
+    add("a", 2, 4, 9, "");
+    add("a", 0, 4, 5, "");
+    add("b", 1, 2, 6, "");
+    manifest_making_init(&making);
+    assert_int_equal(manifest_open(&manifest, paths, 1, &making), 0);
+    assert_int_equal(atomic_load(&making.done), 3);
+    assert_int_equal(atomic_load(&making.of), 3);
+    assert_false(manifest_peek(&making, NULL, see_ranks, seen)); /* it is made */
+    making.manifest = manifest;                                  /* as while it is made */
+    const struct manifest_process *processes = manifest->jobs[0].processes;
+    assert_true(manifest_peek(&making, "a", see_ranks, seen));
+    assert_string_equal(seen, "a: 0 2");
+    assert_true(manifest_peek(&making, "b", see_ranks, seen));
+    assert_string_equal(seen, "b: 1");
+    assert_true(manifest_peek(&making, NULL, see_ranks, seen));
+    assert_false(manifest_peek(&making, "c", see_ranks, seen));
+    assert_ptr_equal(manifest->jobs[0].processes, processes);
+    manifest_free(manifest);
+    manifest_making_release(&making);
+}
+
+static void nothing_is_read_when_it_is_stopped(void **state)
+{
+    (void)state;
+    struct manifest *manifest;
+    struct manifest_making making;
+    const char *paths[] = {root};
+    add("a", 0, 4, 5, "");
+    manifest_making_init(&making);
+    atomic_store(&making.stops, true);
+    assert_int_equal(manifest_open(&manifest, paths, 1, &making), -EINTR);
+    assert_int_equal(atomic_load(&making.done), 0);
+    manifest_making_release(&making);
 }
 
 int main(void)
@@ -396,6 +446,8 @@ int main(void)
         TEST(a_rank_that_has_ended_is_waited_for),
         TEST(a_rank_in_another_namespace_is_waited_for_when_its_collector_knows_of_its_end),
         TEST(where_nothing_is_a_sentence_says_so),
+        TEST(what_is_read_by_now_can_be_seen),
+        TEST(nothing_is_read_when_it_is_stopped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
