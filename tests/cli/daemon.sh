@@ -6,6 +6,12 @@ for how in "" waits; do
             s/^  peak *([0-9.]+ [A-Za-z]+) .*/peak \1/p; s/^  (look at it|another) */\1: /p'
 done
 
+# Of a script the program that it runs leads, if the script holds next to nothing; its status stays.
+"$BIN/tidemark" record -o script.tmk sh -c '"$@"; exit 3' sh perl -e '$a = "x" x 9000000' >said 2>&1
+echo "status $?"
+sed -nE 's/pid [0-9]+/pid N/; s/\.[0-9]+\.tmk/.PID.tmk/
+    s/^tidemark: (perl [^ ]+ [^ ]+).*/\1/p; s/^  (look at it) */\1: /p; s/^  (another .*), peak [^:]*/\1/p' said
+
 # It runs on when record is through, which lets go of the streams; and is recorded to its end.
 # Its profile may have been begun, or not, and then it may become a row: both are told by their names.
 daemon_names() {

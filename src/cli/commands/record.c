@@ -277,6 +277,21 @@ cmd_record_daemon_result(const struct record_job *job,
     return found;
 }
 
+/* A script or a compiler's driver holds next to nothing, and means the program that it ran: that is
+ * the one to show. */
+static const struct process_image_result *
+cmd_record_driven_result(const struct collector *collector,
+                         const struct process_image_result *main_result)
+{
+    const uint64_t least_bytes = 1u << 20, times = 16;
+    const struct process_image_result *largest = cmd_record_largest_result(collector);
+    bool is_driver = main_result && main_result->path && largest &&
+                     strcmp(largest->program, main_result->program) != 0 &&
+                     main_result->peak_bytes < least_bytes && largest->peak_bytes >= least_bytes &&
+                     largest->peak_bytes / times >= main_result->peak_bytes;
+    return is_driver ? largest : main_result;
+}
+
 static void cmd_record_say_unrecorded(const struct record_job *job,
                                       const struct record_options *options, const char *program)
 {
@@ -443,8 +458,8 @@ static void cmd_record_say_job(const struct collector *collector, const char *di
 static void cmd_record_sum_up(struct record_job *job, const struct record_options *options,
                               const char *program)
 {
-    const struct process_image_result *shown =
-        cmd_record_daemon_result(job, cmd_record_main_result(job));
+    const struct process_image_result *shown = cmd_record_driven_result(
+        job->collector, cmd_record_daemon_result(job, cmd_record_main_result(job)));
     const char *over = collector_over(job->collector);
     job->summed_up = true;
     collector_rows_without_room(job->collector); /* adds rows for them while there is room */
