@@ -10,6 +10,7 @@ within() { # SECONDS COMMAND…
 tidemark record -q -o deep.tmk "$CLI/cli_deep_recursion" 40000
 within 6 report deep.tmk
 within 8 report --json deep.tmk
+within 6 export --to=dot deep.tmk
 tidemark record -q -o less.tmk "$CLI/cli_deep_recursion" 8000
 within 10 diff --json less.tmk less.tmk
 rm out

@@ -1,7 +1,8 @@
 /* The call graph of the functions that hold most, as DOT; and as SVG, which Graphviz's `dot` draws.
  *
  * Functions below 1/200 of the whole are passed over: an edge over such ones is dashed. An edge is
- * what is asked for below its callee when called from there, each path once. */
+ * what is asked for below its callee when called from there, each path once: in the call tree, the
+ * outermost node of each path to which the edge leads has all of its value. */
 #include <errno.h>
 #include <spawn.h>
 #include <stdlib.h>
@@ -15,13 +16,14 @@
 #include "export/exporting.h"
 #include "format/names.h"
 #include "aggregate/functions.h"
+#include "aggregate/top_down.h"
 
 enum { NODES = 80, LEAST_PARTS = 200, EDGE_PARTS = 1000, LABEL_COLUMNS = 36 };
 
 struct export_dot_edge {
     uint32_t from, to; /* keys of functions */
     uint64_t value;
-    size_t seen;    /* the last site (+ 1) that had it */
+    uint32_t open;  /* so many nodes to which it leads are on the way to where the walk is */
     bool is_direct; /* on some path there is nothing between */
 };
 struct dot {
@@ -80,48 +82,85 @@ static void export_dot_choose(struct dot *dot)
 
 /* ---- Edges --------------------------------------------------------------------------------- */
 
-static void export_dot_add_edge(struct dot *dot, uint32_t from, uint32_t to, size_t site,
-                                uint64_t value, bool is_direct)
+/* The number of an edge, from 1. */
+static uint32_t export_dot_edge_number(struct dot *dot, uint32_t from, uint32_t to, bool is_direct)
 {
     uint32_t key[] = {from, to};
     bool is_new;
-    uint32_t at = export_intern(&dot->numbers, (char *)key, sizeof key, &is_new) - 1;
-    array_need_bare_room(&dot->edges, &dot->edge_capacity, at, sizeof *dot->edges);
+    uint32_t number = export_intern(&dot->numbers, (char *)key, sizeof key, &is_new);
+    array_need_bare_room(&dot->edges, &dot->edge_capacity, number - 1, sizeof *dot->edges);
     if (is_new)
-        dot->edges[at] = (struct export_dot_edge){.from = from, .to = to};
-    dot->edges[at].value += dot->edges[at].seen == site + 1 ? 0 : value;
-    dot->edges[at].seen = site + 1;
-    dot->edges[at].is_direct |= is_direct;
+        dot->edges[number - 1] = (struct export_dot_edge){.from = from, .to = to};
+    dot->edges[number - 1].is_direct |= is_direct;
+    return number;
 }
 
-static void export_dot_add_path(struct dot *dot, size_t site, const struct export_stack *stack)
+static bool export_dot_is_shown(const struct dot *dot, const struct top_down *tree, uint32_t node)
 {
-    const struct profile *profile = dot->exporting->profile;
-    uint64_t value = export_dot_number(dot, &profile->sites[site].metrics);
-    uint32_t caller = UINT32_MAX;
-    bool is_direct = true;
-    for (size_t i = stack->count; value && i-- > 0;) {
-        uint32_t key = function_key(profile, stack->frames[i].code, stack->frames[i].line);
-        if (!dot->row_of[key]) {
-            is_direct = false;
+    return node && dot->row_of[tree->nodes[node].key];
+}
+
+/* For each node of the tree the edge that leads to it; 0: none. To be freed. */
+static uint32_t *export_dot_list_edges(struct dot *dot, const struct top_down *tree)
+{
+    uint32_t *edges = memory_need(calloc(tree->count + 1, sizeof *edges));
+    uint32_t *callers = memory_need(calloc(tree->count + 1, sizeof *callers)); /* that are shown */
+    for (uint32_t node = 1; node < tree->count; node++) {
+        uint32_t parent = tree->nodes[node].parent;
+        bool is_direct = export_dot_is_shown(dot, tree, parent);
+        callers[node] = is_direct ? parent : callers[parent];
+        if (callers[node] && export_dot_is_shown(dot, tree, node) &&
+            figure_positive(tree->nodes[node].inclusive))
+            edges[node] = export_dot_edge_number(dot, tree->nodes[callers[node]].key,
+                                                 tree->nodes[node].key, is_direct);
+    }
+    free(callers);
+    return edges;
+}
+
+static void export_dot_enter(struct dot *dot, uint32_t edge, struct figure value)
+{
+    if (edge && dot->edges[edge - 1].open++ == 0)
+        dot->edges[edge - 1].value += figure_or(value, 0);
+}
+
+static void export_dot_leave(struct dot *dot, uint32_t edge)
+{
+    if (edge)
+        dot->edges[edge - 1].open--;
+}
+
+static void export_dot_walk(struct dot *dot, const struct top_down *tree, const uint32_t *edges)
+{
+    uint32_t at = tree->nodes[0].first_child;
+    while (at) {
+        export_dot_enter(dot, edges[at], tree->nodes[at].inclusive);
+        if (tree->nodes[at].first_child) {
+            at = tree->nodes[at].first_child;
             continue;
         }
-        if (caller != UINT32_MAX)
-            export_dot_add_edge(dot, caller, key, site, value, is_direct);
-        caller = key;
-        is_direct = true;
+        export_dot_leave(dot, edges[at]);
+        while (at && !tree->nodes[at].next) {
+            at = tree->nodes[at].parent;
+            export_dot_leave(dot, edges[at]);
+        }
+        at = at ? tree->nodes[at].next : 0;
     }
 }
 
-static void export_dot_add_paths(struct dot *dot)
+static int export_dot_add_paths(struct dot *dot)
 {
-    struct export_stack stack = EXPORT_STACK_INIT;
-    for (size_t i = 0; i < dot->exporting->profile->site_count; i++)
-        if (export_wants(dot->exporting, i)) {
-            export_stack_take(&stack, dot->exporting, dot->exporting->profile->sites[i].path);
-            export_dot_add_path(dot, i, &stack);
-        }
-    export_stack_release(&stack);
+    const struct exporting *exporting = dot->exporting;
+    struct top_down tree;
+    int error = top_down_init(&tree, exporting->profile, exporting->options->metric,
+                              exporting->hidden, exporting->wanted);
+    if (error)
+        return error;
+    uint32_t *edges = export_dot_list_edges(dot, &tree);
+    export_dot_walk(dot, &tree, edges);
+    free(edges);
+    top_down_release(&tree);
+    return 0;
 }
 
 /* ---- Writing ------------------------------------------------------------------------------- */
@@ -240,13 +279,14 @@ static int export_dot_write(struct exporting *exporting, FILE *out)
         return error;
     dot.total = figure_or(export_total(exporting, exporting->options->metric), 0);
     export_dot_choose(&dot);
-    export_dot_add_paths(&dot);
-    export_dot_write_graph(&dot);
+    error = export_dot_add_paths(&dot);
+    if (!error)
+        export_dot_write_graph(&dot);
     free(dot.row_of);
     free(dot.edges);
     intern_release(&dot.numbers);
     functions_release(&dot.functions);
-    return 0;
+    return error;
 }
 
 int export_dot(struct exporting *exporting)
