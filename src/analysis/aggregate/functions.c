@@ -14,6 +14,7 @@
 #include <string.h>
 #include "base/hash.h"
 #include "base/map.h"
+#include "aggregate/metric_choice.h"
 
 enum { RUNNING_SUMS_MAX = 33 }; /* log2 of the largest number of sites, and one */
 
@@ -136,7 +137,9 @@ struct node {
 struct functions_walk {
     const struct profile *profile;
     const bool *hidden;
-    uint32_t *libraries; /* by module; NULL: by function */
+    uint32_t *libraries;              /* by module; NULL: by function */
+    const struct metric *const *only; /* NULL: all metrics */
+    size_t only_count;
     struct node *nodes;
     uint32_t *site_of; /* by node: index of its site + 1, 0: none */
     uint32_t *on_way;  /* by key */
@@ -220,11 +223,40 @@ static bool function_find_exclusive(const struct functions_walk *walk, uint32_t 
     return false;
 }
 
+static void function_add_some(const struct functions_walk *walk, struct merged_metrics *into,
+                              const struct call_metrics *from, uint64_t paths)
+{
+    for (size_t i = 0; i < walk->only_count; i++) {
+        struct figure value = metric_of(walk->only[i], from),
+                      *sum = metric_field(walk->only[i]->row, &into->metrics);
+        *sum = into->paths ? metric_join(walk->only[i], *sum, value) : value;
+    }
+    into->paths += paths;
+}
+
+static void function_add(const struct functions_walk *walk, struct merged_metrics *into,
+                         const struct merged_metrics *from)
+{
+    if (walk->only)
+        function_add_some(walk, into, &from->metrics, from->paths);
+    else
+        merged_add(into, from);
+}
+
+static void function_add_path(const struct functions_walk *walk, struct merged_metrics *into,
+                              const struct call_metrics *path)
+{
+    if (walk->only)
+        function_add_some(walk, into, path, 1);
+    else
+        merged_add_path(into, path);
+}
+
 static struct merged_metrics *function_sum_of(struct functions_walk *walk, uint32_t node)
 {
     if (!walk->nodes[node].sites) {
         walk->nodes[node].sites = 1;
-        walk->sums[walk->sum_count++] = (struct merged_metrics){0};
+        walk->sums[walk->sum_count++].paths = 0; /* no metric of it means anything yet */
     }
     return &walk->sums[walk->sum_count - 1];
 }
@@ -238,10 +270,10 @@ static void function_add_site(struct functions_walk *walk, uint32_t node)
     const struct call_metrics *metrics = &walk->profile->sites[site - 1].metrics;
     bool visible = function_find_exclusive(walk, node, &code, &line);
     struct function_row *row = function_row_of(walk, code, line);
-    merged_add_path(&row->exclusive, metrics);
+    function_add_path(walk, &row->exclusive, metrics);
     if (!visible)
-        merged_add_path(&row->inclusive, metrics);
-    merged_add_path(function_sum_of(walk, node), metrics);
+        function_add_path(walk, &row->inclusive, metrics);
+    function_add_path(walk, function_sum_of(walk, node), metrics);
 }
 
 static void function_enter(struct functions_walk *walk, uint32_t node)
@@ -266,14 +298,14 @@ static void function_leave(struct functions_walk *walk, uint32_t node)
         uint32_t line = code->first_line + i;
         if (!function_is_hidden(walk, line) &&
             !--walk->on_way[function_walk_key(walk, location, line)])
-            merged_add(&function_row_of(walk, location, line)->inclusive, sum);
+            function_add(walk, &function_row_of(walk, location, line)->inclusive, sum);
     }
     if (!parent || !walk->nodes[parent].sites) {
         walk->nodes[parent].sites = 1;
         walk->sum_count -= !parent; /* of the root no sum is wanted */
         return;
     }
-    merged_add(&walk->sums[walk->sum_count - 2], sum);
+    function_add(walk, &walk->sums[walk->sum_count - 2], sum);
     walk->sum_count--;
 }
 
@@ -304,11 +336,22 @@ static void function_add_root(struct functions_walk *walk)
         return;
     const struct call_metrics *metrics = &walk->profile->sites[walk->site_of[0] - 1].metrics;
     struct function_row *row = &walk->rows[function_walk_key(walk, 0, 0)];
-    merged_add_path(&row->exclusive, metrics);
-    merged_add_path(&row->inclusive, metrics);
+    function_add_path(walk, &row->exclusive, metrics);
+    function_add_path(walk, &row->inclusive, metrics);
 }
 
 /* ---- The answer ---------------------------------------------------------------------------- */
+
+/* What was not added up is unknown. */
+static void function_keep_some(const struct functions_walk *walk, struct merged_metrics *merged)
+{
+    struct call_metrics metrics;
+    call_metrics_know_nothing(&metrics);
+    for (size_t i = 0; i < walk->only_count; i++)
+        *metric_field(walk->only[i]->row, &metrics) = metric_of(walk->only[i], &merged->metrics);
+    merged->metrics = metrics;
+    merged->path_peak = FIGURE_UNKNOWN;
+}
 
 static void function_keep_rows(struct functions *functions, const struct functions_walk *walk,
                                size_t keys)
@@ -319,6 +362,10 @@ static void function_keep_rows(struct functions *functions, const struct functio
             continue;
         walk->rows[key].key = (uint32_t)key;
         merged_settle(&walk->rows[key].exclusive, &walk->rows[key].inclusive.metrics);
+        if (walk->only) {
+            function_keep_some(walk, &walk->rows[key].exclusive);
+            function_keep_some(walk, &walk->rows[key].inclusive);
+        }
         if (count != key)
             walk->rows[count] = walk->rows[key];
         count++;
@@ -356,6 +403,14 @@ int functions_init(struct functions *functions, const struct profile *profile, c
 {
     struct functions_walk walk = {.profile = profile, .hidden = hidden};
     return function_run(functions, &walk, function_key_count(profile), wanted);
+}
+
+int functions_init_of(struct functions *functions, const struct profile *profile,
+                      const bool *hidden, const struct metric *const *only, size_t count)
+{
+    struct functions_walk walk = {
+        .profile = profile, .hidden = hidden, .only = only, .only_count = count};
+    return function_run(functions, &walk, function_key_count(profile), NULL);
 }
 
 int functions_init_libraries(struct functions *functions, const struct profile *profile,

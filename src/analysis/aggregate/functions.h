@@ -63,9 +63,14 @@ struct functions {
  * node, and a row for each key. */
 int functions_init(struct functions *functions, const struct profile *profile, const bool *hidden,
                    const bool *wanted);
-/* The same by library: exclusive is what the library asks for itself, inclusive with what is asked
- * for below it. Rows' keys are indices of modules; a library that was loaded again has its first
- * index. The keys behind these stand for code without a module, in the order of enum
+/* The same where these metrics are wanted alone, each of which adds up: all others are unknown. Of
+ * many paths to merge all metrics is most of the work. */
+struct metric;
+int functions_init_of(struct functions *functions, const struct profile *profile,
+                      const bool *hidden, const struct metric *const *only, size_t count);
+/* As functions_init(), by library: exclusive is what the library asks for itself, inclusive with
+ * what is asked for below it. Rows' keys are indices of modules; a library that was loaded again
+ * has its first index. The keys behind these stand for code without a module, in the order of enum
  * function_key_kind. */
 int functions_init_libraries(struct functions *functions, const struct profile *profile,
                              const bool *hidden, const bool *wanted);

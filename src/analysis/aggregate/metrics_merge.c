@@ -17,8 +17,13 @@ void merged_add(struct merged_metrics *into, const struct merged_metrics *from)
 
 void merged_add_path(struct merged_metrics *into, const struct call_metrics *path)
 {
-    struct merged_metrics one = {1, *path, path->peak_bytes};
-    merged_add(into, &one);
+    if (!into->paths) {
+        *into = (struct merged_metrics){1, *path, path->peak_bytes};
+        return;
+    }
+    call_metrics_merge(&into->metrics, path);
+    into->path_peak = figure_max(into->path_peak, path->peak_bytes);
+    into->paths++;
 }
 
 void merged_settle(struct merged_metrics *merged, const struct call_metrics *like)

@@ -87,10 +87,21 @@ static bool unwalked_is_beginning(const struct profile *profile, uint32_t code)
     return false;
 }
 
+/* Is there a mark at all that a path could begin with? There are far fewer locations than nodes. */
+static bool unwalked_is_possible(const struct profile *profile)
+{
+    for (size_t i = 0; i < profile->code_count; i++)
+        if (profile->codes[i].mark && profile->codes[i].mark != MAX_DEPTH)
+            return true;
+    return false;
+}
+
 void unwalked_find(struct unwalked *unwalked, const struct profile *profile)
 {
-    struct unwalked_origin *origins = unwalked_origins(profile);
     *unwalked = (struct unwalked){0};
+    if (!unwalked_is_possible(profile))
+        return;
+    struct unwalked_origin *origins = unwalked_origins(profile);
     for (size_t i = 0; i < profile->site_count; i++) {
         struct unwalked_origin origin = origins[profile->sites[i].path];
         if (!origin.mark || origin.mark == MAX_DEPTH)

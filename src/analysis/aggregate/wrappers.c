@@ -393,7 +393,7 @@ static void wrapper_count_above(struct wrappers_search *search, uint32_t node, u
         uint32_t line = code->first_line + i;
         if (search->hidden[line])
             continue;
-        search->askers[wrapper_asker_of(profile, line)].above += inside;
+        search->askers[search->function_of_line[line]].above += inside;
         inside += own; /* the next is outside of this one */
         own = 0;
     }

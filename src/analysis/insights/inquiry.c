@@ -9,7 +9,6 @@
 #include "base/text.h"
 #include "aggregate/facts.h"
 #include "format/names.h"
-#include "aggregate/metrics_merge.h"
 
 enum { FINDINGS_PER_RULE = CANDIDATES, TITLE_NAME_COLUMNS = 40 };
 
@@ -333,14 +332,15 @@ const struct curve *inquiry_curve_of(const struct profile *profile, uint32_t nod
 /* One more path. Own peaks add up, as struct site says. */
 static void inquiry_merge(struct site *site, const struct call_metrics *path)
 {
-    struct merged_metrics merged = {site->count, site->metrics, FIGURE_UNKNOWN};
-    merged_add_path(&merged, path);
-    if (site->count) {
-        merged.metrics.peak_bytes = figure_add(site->metrics.peak_bytes, path->peak_bytes);
-        merged.metrics.peak_ticks = figure_max(site->metrics.peak_ticks, path->peak_ticks);
+    if (!site->count++) {
+        site->metrics = *path;
+        return;
     }
-    site->metrics = merged.metrics;
-    site->count++;
+    struct figure peak_bytes = figure_add(site->metrics.peak_bytes, path->peak_bytes),
+                  peak_ticks = figure_max(site->metrics.peak_ticks, path->peak_ticks);
+    call_metrics_merge(&site->metrics, path);
+    site->metrics.peak_bytes = peak_bytes;
+    site->metrics.peak_ticks = peak_ticks;
 }
 
 static void inquiry_merge_sites(struct inquiry *inquiry, const struct frame_groups *groups)

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 #include "aggregate/facts.h"
+#include "base/search.h"
 
 #define FALL_SHARE   0.25 /* of the peak must have been freed, */
 #define FALL_KEPT    0.5  /* and this much of that must have stayed resident, */
@@ -164,15 +165,26 @@ struct site_residency {
     uint64_t live_count, live_bytes, untouched_bytes, pinned_bytes, pinning_count;
 };
 
+/* The rows of one look, which lie one behind the other: from *first on, before *end. */
+static void rule_resident_rows_of(const struct profile *profile, uint32_t sample, size_t *first,
+                                  size_t *end)
+{
+    *first = 0;
+    SEARCH_FIRST(*first, profile->residency_count, at, profile->residencies[at].sample < sample);
+    *end = *first;
+    SEARCH_FIRST(*end, profile->residency_count, at, profile->residencies[at].sample <= sample);
+}
+
 static struct site_residency *rule_resident_residency_by_site(const struct inquiry *inquiry,
                                                               uint32_t sample)
 {
     const struct profile *profile = inquiry->profile;
     struct site_residency *sites = calloc(inquiry->site_count + 1, sizeof *sites);
-    for (size_t i = 0; sites && i < profile->residency_count; i++) {
+    size_t first, end;
+    rule_resident_rows_of(profile, sample, &first, &end);
+    for (size_t i = first; sites && i < end; i++) {
         const struct profile_residency *row = &profile->residencies[i];
-        if (row->sample != sample || row->path >= profile->node_count ||
-            inquiry->site_of_node[row->path] == UINT32_MAX)
+        if (row->path >= profile->node_count || inquiry->site_of_node[row->path] == UINT32_MAX)
             continue;
         struct site_residency *site = &sites[inquiry->site_of_node[row->path]];
         site->live_count += rule_number(row->live_count);
@@ -191,10 +203,11 @@ static void rule_resident_add_residency_paths(const struct inquiry *inquiry,
     const struct profile *profile = inquiry->profile;
     uint32_t wanted = (uint32_t)(site - inquiry->sites);
     struct inquiry_top_paths top = {0};
-    for (size_t i = 0; i < profile->residency_count; i++) {
+    size_t first, end;
+    rule_resident_rows_of(profile, sample, &first, &end);
+    for (size_t i = first; i < end; i++) {
         const struct profile_residency *row = &profile->residencies[i];
-        if (row->sample == sample && row->path < profile->node_count &&
-            inquiry->site_of_node[row->path] == wanted)
+        if (row->path < profile->node_count && inquiry->site_of_node[row->path] == wanted)
             inquiry_top_paths_add(&top, row->path,
                                   rule_number(pinned ? row->pinned_bytes : row->untouched_bytes));
     }

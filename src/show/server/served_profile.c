@@ -1,6 +1,7 @@
 /* One profile as the server shows it (served_profile.h). Each reading is a version with references.
  * A version's resources are made once, packed by gzip, and kept in a list that readers walk without
- * a lock. */
+ * a lock. Two may be made at a time, in places of the version: what a page asks for does not wait
+ * until the packer is done with another one. */
 #include "server/served_profile.h"
 
 #include <errno.h>
@@ -19,6 +20,7 @@ enum {
     READING_PART = 5,       /* … and reading takes at most this part of the time */
     FAST_FROM = 256 << 10,  /* larger resources are packed at level 1: 100 MB/s instead of 30 */
     MAX_CACHED = 256 << 20, /* of a version, packed; with more, resources are made each time */
+    PLACES = 2,             /* for resources of a version that are made at once */
 };
 
 /* A resource that was made. */
@@ -36,11 +38,13 @@ struct served_profile_version {
     struct served_profile *served;
     struct profile *profile;
     struct resources resources;
-    pthread_mutex_t making; /* held while a resource is made: each once */
-    unsigned waiting;       /* requests that wait for it: the packer lets them by */
-    pthread_cond_t idle;    /* signalled when none waits */
-    struct cached *cached;  /* atomic: written under `making`, read by all */
+    pthread_mutex_t making;        /* for the next five */
+    pthread_cond_t made;           /* a place is free again, or no request waits any more */
+    const char *under_way[PLACES]; /* the resource that is made there; NULL: none */
+    unsigned waiting;              /* requests that wait: the packer lets them by */
+    bool dropping;                 /* nothing is begun: the packer frees the tables */
     size_t cached_bytes;
+    struct cached *cached; /* atomic: written under `making`, read by all */
     const char *state;
     bool finished; /* nothing will be written to it any more */
     bool is_first; /* of a job whose ranks' profiles are being read: another one will follow */
@@ -77,7 +81,7 @@ static void served_profile_free_version(struct served_profile_version *version)
     }
     resources_close(&version->resources);
     profile_free(version->profile);
-    pthread_cond_destroy(&version->idle);
+    pthread_cond_destroy(&version->made);
     pthread_mutex_destroy(&version->making);
     free(version);
 }
@@ -135,7 +139,7 @@ static int served_profile_read_version(struct served_profile *served, uint64_t s
     version->resources.has_regions = !served->shown->region && !served->shown->level;
     version->resources.levels = resources_levels_of(profile);
     pthread_mutex_init(&version->making, NULL);
-    pthread_cond_init(&version->idle, NULL);
+    pthread_cond_init(&version->made, NULL);
     version->references = 1;
     version->signature = signature;
     version->served = served;
@@ -239,17 +243,60 @@ static void served_profile_fill_body(struct served_profile_body *body,
     };
 }
 
-/* Lets urgent requests go first. Mutexes are not fair: a thread that takes one again at once gets
- * it before those that wait. */
-static void served_profile_lock_making(struct served_profile_version *version, bool urgent)
+/* A free place for a resource that nobody is making; NULL: there is none now. Urgent requests go
+ * first. */
+static const char **served_profile_place_for(struct served_profile_version *version,
+                                             const char *name, bool urgent)
 {
-    if (urgent)
-        __atomic_add_fetch(&version->waiting, 1, __ATOMIC_RELAXED);
+    const char **place = NULL;
+    if (version->dropping || (!urgent && version->waiting))
+        return NULL;
+    for (size_t i = 0; i < PLACES; i++)
+        if (!version->under_way[i])
+            place = &version->under_way[i];
+        else if (!strcmp(version->under_way[i], name))
+            return NULL;
+    return place;
+}
+
+/* Waits for a place to make the resource in, or until somebody else has made it: then there is no
+ * place. */
+static struct cached *served_profile_begin_making(struct served_profile_version *version,
+                                                  const char *name, bool urgent,
+                                                  const char ***place)
+{
+    struct cached *cached;
     pthread_mutex_lock(&version->making);
-    while (!urgent && __atomic_load_n(&version->waiting, __ATOMIC_RELAXED))
-        pthread_cond_wait(&version->idle, &version->making);
-    if (urgent && !__atomic_sub_fetch(&version->waiting, 1, __ATOMIC_RELAXED))
-        pthread_cond_signal(&version->idle);
+    version->waiting += urgent;
+    for (;;) {
+        cached = served_profile_find_cached(version, name);
+        *place = cached ? NULL : served_profile_place_for(version, name, urgent);
+        if (cached || *place)
+            break;
+        pthread_cond_wait(&version->made, &version->making);
+    }
+    version->waiting -= urgent;
+    if (*place)
+        **place = name;
+    if (urgent && !version->waiting)
+        pthread_cond_broadcast(&version->made); /* the packer */
+    pthread_mutex_unlock(&version->making);
+    return cached;
+}
+
+/* What was made is kept, if it is to be; NULL: it is not. */
+static struct cached *served_profile_end_making(struct served_profile_version *version,
+                                                const char *name, const struct cached *made,
+                                                const char **place)
+{
+    struct cached *cached = NULL;
+    pthread_mutex_lock(&version->making);
+    if (made && served_profile_is_kept(version, name, made->packed_bytes))
+        cached = served_profile_keep(version, name, made);
+    *place = NULL;
+    pthread_cond_broadcast(&version->made);
+    pthread_mutex_unlock(&version->making);
+    return cached;
 }
 
 static int served_profile_get_from(struct served_profile_version *version, const char *name,
@@ -257,23 +304,18 @@ static int served_profile_get_from(struct served_profile_version *version, const
                                    struct strbuf *why)
 {
     struct cached made = {0};
-    int error = 0;
+    const char **place = NULL;
     struct cached *cached = served_profile_find_cached(version, name);
-    if (cached) {
-        served_profile_fill_body(body, version, name, cached, true);
-        return 0;
+    if (!cached)
+        cached = served_profile_begin_making(version, name, urgent, &place);
+    if (place) {
+        int error = served_profile_make_packed(&version->resources, name, &made, why);
+        cached = served_profile_end_making(version, name, error ? NULL : &made, place);
+        if (error)
+            return error;
     }
-    served_profile_lock_making(version, urgent);
-    cached = served_profile_find_cached(version, name);
-    if (!cached) {
-        error = served_profile_make_packed(&version->resources, name, &made, why);
-        if (!error && served_profile_is_kept(version, name, made.packed_bytes))
-            cached = served_profile_keep(version, name, &made);
-    }
-    if (!error)
-        served_profile_fill_body(body, version, name, cached ? cached : &made, cached);
-    pthread_mutex_unlock(&version->making);
-    return error;
+    served_profile_fill_body(body, version, name, cached ? cached : &made, cached);
+    return 0;
 }
 
 int served_profile_get(struct served_profile *served, const char *name,
@@ -347,15 +389,34 @@ static void served_profile_pack_one(void *context, const char *name)
     strbuf_release(&why);
 }
 
+static bool served_profile_makes_any(const struct served_profile_version *version)
+{
+    for (size_t i = 0; i < PLACES; i++)
+        if (version->under_way[i])
+            return true;
+    return false;
+}
+
+/* All that is made of paths is kept by now. */
+static void served_profile_drop_paths(struct served_profile_version *version)
+{
+    pthread_mutex_lock(&version->making);
+    version->dropping = true;
+    while (served_profile_makes_any(version))
+        pthread_cond_wait(&version->made, &version->making);
+    profile_drop_paths(version->profile);
+    version->dropping = false;
+    pthread_cond_broadcast(&version->made);
+    pthread_mutex_unlock(&version->making);
+}
+
 static void *served_profile_pack_all(void *context)
 {
     struct served_packing packing = {.version = context};
     struct served_profile_version *version = context;
     resources_list(&version->resources, served_profile_pack_one, &packing);
     if (!packing.failed) {
-        pthread_mutex_lock(&version->making);
-        profile_drop_paths(version->profile);
-        pthread_mutex_unlock(&version->making);
+        served_profile_drop_paths(version);
         malloc_trim(0);
     }
     served_profile_release_version(version);

@@ -269,14 +269,18 @@ int summary_write_top(struct json *json, const struct resources *resources, cons
 {
     (void)name;
     const struct profile *profile = resources->profile;
+    const struct metric *ranked[METRIC_SUMS];
+    size_t count = 0;
     struct functions functions;
-    int error = functions_init(&functions, profile, resources->hidden, NULL);
+    for (size_t i = 0; i < METRIC_SUMS; i++)
+        if (metrics[i].usual && metric_is_known(&metrics[i], &profile->program.total))
+            ranked[count++] = &metrics[i];
+    int error = functions_init_of(&functions, profile, resources->hidden, ranked, count);
     if (error)
         return error;
     json_array(json, "top");
-    for (size_t i = 0; i < METRIC_CHOICES && !error; i++)
-        if (metrics[i].usual && metric_is_known(&metrics[i], &profile->program.total))
-            error = web_summary_write_ranking(json, profile, &functions, i);
+    for (size_t i = 0; i < count && !error; i++)
+        error = web_summary_write_ranking(json, profile, &functions, (size_t)(ranked[i] - metrics));
     json_end(json);
     functions_release(&functions);
     return error;

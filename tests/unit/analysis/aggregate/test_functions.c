@@ -9,6 +9,7 @@
 #include <cmocka.h>
 #include "random_profile.h"
 #include "aggregate/functions.h"
+#include "aggregate/metric_choice.h"
 #include "aggregate/top_down.h"
 
 /* ---- By brute force: every path on its own ------------------------------------------------- */
@@ -275,10 +276,48 @@ static void what_is_unknown_stays_unknown(void **state)
     random_profile_free(profile);
 }
 
+/* What is asked for alone is what it is among all. */
+static void some_metrics_are_as_among_all(void **state)
+{
+    (void)state;
+    const struct metric *const only[] = {&metrics[3], &metrics[0]};
+    random_state = (uint64_t)time(NULL) ^ (uint64_t)clock() << 32;
+    print_message("seed %llu\n", (unsigned long long)random_state);
+    for (int round = 0; round < 50; round++) {
+        struct functions some, all;
+        struct profile *profile = random_profile((struct random_size){8, 1, 20, 60, 40, 3});
+        bool *hidden = calloc(profile->line_count, 1);
+        for (size_t i = 0; i < profile->line_count; i++)
+            hidden[i] = !random_below(3);
+        assert_int_equal(functions_init(&all, profile, hidden, NULL), 0);
+        assert_int_equal(functions_init_of(&some, profile, hidden, only, 2), 0);
+        assert_int_equal(some.count, all.count);
+        for (size_t i = 0; i < all.count; i++) {
+            const struct function_row *row = &some.rows[i], *wanted = &all.rows[i];
+            assert_int_equal(row->key, wanted->key);
+            assert_int_equal(row->inclusive.paths, wanted->inclusive.paths);
+            assert_int_equal(row->exclusive.paths, wanted->exclusive.paths);
+            for (size_t j = 0; j < 2; j++) {
+                assert_true(figure_equal(metric_of(only[j], &row->inclusive.metrics),
+                                         metric_of(only[j], &wanted->inclusive.metrics)));
+                assert_true(figure_equal(metric_of(only[j], &row->exclusive.metrics),
+                                         metric_of(only[j], &wanted->exclusive.metrics)));
+            }
+            assert_false(figure_known(row->inclusive.metrics.alloc_count));
+            assert_false(figure_known(row->exclusive.metrics.size_max));
+        }
+        functions_release(&some);
+        functions_release(&all);
+        free(hidden);
+        random_profile_free(profile);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(as_counted_path_by_path),
+        cmocka_unit_test(some_metrics_are_as_among_all),
         cmocka_unit_test(a_recursion_of_any_depth),
         cmocka_unit_test(what_is_unknown_stays_unknown),
         cmocka_unit_test(a_comb),
