@@ -26,7 +26,8 @@ struct typing_call {
     Dwarf_Die function;
     uint64_t call; /* in it, before the return address; as in DWARF */
     const struct call_result_step *step;
-    uint64_t at; /* of the step, as in DWARF */
+    uint64_t at;        /* of the step, as in DWARF */
+    bool may_construct; /* in C there are no constructors to look for, at each step */
     /* found */
     Dwarf_Die made; /* the class of a constructor on this way; addr NULL: none */
     bool is_made_ambiguous;
@@ -269,7 +270,7 @@ static bool assigned_types_is_constructor(Dwarf_Die *function, Dwarf_Die *class,
 static void assigned_types_see_inlined(struct typing_call *typing, Dwarf_Die *inlined)
 {
     Dwarf_Die class, self;
-    if (!typing->made.addr && dwarf_haspc(inlined, typing->call) <= 0 &&
+    if (typing->may_construct && !typing->made.addr && dwarf_haspc(inlined, typing->call) <= 0 &&
         assigned_types_is_constructor(inlined, &class, &self) &&
         assigned_types_is_at(typing, &self))
         typing->made = class;
@@ -312,7 +313,7 @@ static bool assigned_types_see_scope(struct typing_call *typing, Dwarf_Die *scop
             continue;
         if (tag == DW_TAG_inlined_subroutine) {
             assigned_types_see_inlined(typing, &child);
-            is_in_constructor |= dwarf_haspc(&child, typing->call) <= 0 &&
+            is_in_constructor |= typing->may_construct && dwarf_haspc(&child, typing->call) <= 0 &&
                                  assigned_types_is_constructor(&child, &class, &self);
         }
         is_in_constructor |= assigned_types_see_scope(typing, &child, depth + 1, furthest);
@@ -506,7 +507,7 @@ static void assigned_types_see_way(struct typing_call *typing, const struct call
             assigned_types_go_to(typing, &result->steps[i]);
             assigned_types_see(typing);
         }
-    for (size_t i = first; i < end && !typing->made.addr; i++) {
+    for (size_t i = first; i < end && typing->may_construct && !typing->made.addr; i++) {
         assigned_types_go_to(typing, &result->steps[i]);
         furthest = NULL;
         assigned_types_see_made(typing, &typing->function, 0, &furthest);
@@ -545,7 +546,8 @@ bool assigned_types_find(struct dwarf_index *index, const struct object_file *im
                                  .image = image,
                                  .unit = unit,
                                  .function = function->die,
-                                 .call = address - index->bias - 1};
+                                 .call = address - index->bias - 1,
+                                 .may_construct = !dwarf_names_is_c(unit->language)};
     call_result_follow(&result, code.bytes, code.length, address - code.start, code.start);
     assigned_types_see_steps(&typing, &result);
     return assigned_types_choose(&typing, type);

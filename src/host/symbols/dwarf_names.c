@@ -53,7 +53,7 @@ static bool dwarf_names_is_fortran(int language)
            language == DW_LANG_Fortran08;
 }
 
-static bool dwarf_names_is_c(int language)
+bool dwarf_names_is_c(int language)
 {
     return language == DW_LANG_C || language == DW_LANG_C89 || language == DW_LANG_C99 ||
            language == DW_LANG_C11;
