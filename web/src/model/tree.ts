@@ -26,13 +26,18 @@ export interface Tree {
 /* Nodes or sites between two moments at which a pass can be left: a millisecond at most. */
 const OFTEN = 0x3fff;
 
+/* By node: its first child, and its parent's next one; 0: none. */
+interface Links {
+    firstChild: Uint32Array;
+    next: Uint32Array;
+}
+
 /* Which sites count; null: all. By site. */
 export type Wanted = Uint8Array | null;
 
 export class TreePasses {
     readonly tree: Tree;
-    readonly #firstChild: Uint32Array;
-    readonly #next: Uint32Array;
+    #links: Links | null = null;
     readonly #flags = [
         new WeakMap<Uint32Array, Uint32Array>(),
         new WeakMap<Uint32Array, Uint32Array>(),
@@ -41,22 +46,35 @@ export class TreePasses {
 
     constructor(tree: Tree) {
         this.tree = tree;
-        this.#firstChild = new Uint32Array(tree.nodeCount);
-        this.#next = new Uint32Array(tree.nodeCount);
-        for (let node = tree.nodeCount - 1; node > 0; node--) {
-            const parent = tree.parent[node]!;
-            this.#next[node] = this.#firstChild[parent]!;
-            this.#firstChild[parent] = node;
+    }
+
+    /* Made for who walks downwards: most views do not. */
+    *#linksInSlices(): Work<Links> {
+        if (this.#links) return this.#links;
+        const { parent, nodeCount } = this.tree;
+        const firstChild = new Uint32Array(nodeCount),
+            next = new Uint32Array(nodeCount);
+        for (let node = nodeCount - 1; node > 0; node--) {
+            if ((node & OFTEN) === 0) yield;
+            next[node] = firstChild[parent[node]!]!;
+            firstChild[parent[node]!] = node;
         }
+        return (this.#links = { firstChild, next });
     }
 
     /* By node: its site; -1: it has none. */
     #sites: Int32Array | null = null;
     siteOfNode(): Int32Array {
+        return atOnce(this.siteOfNodeInSlices());
+    }
+    *siteOfNodeInSlices(): Work<Int32Array> {
         if (this.#sites) return this.#sites;
         const sites = new Int32Array(this.tree.nodeCount).fill(-1),
             { siteNode } = this.tree;
-        for (let site = 0; site < siteNode.length; site++) sites[siteNode[site]!] = site;
+        for (let site = 0; site < siteNode.length; site++) {
+            if ((site & OFTEN) === OFTEN) yield;
+            sites[siteNode[site]!] = site;
+        }
         return (this.#sites = sites);
     }
 
@@ -180,8 +198,7 @@ export class TreePasses {
         hide: boolean,
     ): Work<void> {
         const { parent, code, codeFirstLine, codeLineCount, lineLibrary, nodeCount } = this.tree;
-        const firstChild = this.#firstChild,
-            next = this.#next;
+        const { firstChild, next } = yield* this.#linksInSlices();
         const flags = groupings.map(() => new Uint32Array(nodeCount)),
             onWay = groupings.map(([, count]) => new Uint32Array(count));
         const groups = groupings.map(([each]) => each);
@@ -232,20 +249,21 @@ export class TreePasses {
     }
 
     *walkInSlices(enter: (node: number) => void, leave: (node: number) => void): Work<void> {
-        const { parent } = this.tree;
-        let node = this.#firstChild[0] ?? 0,
+        const { parent } = this.tree,
+            { firstChild, next } = yield* this.#linksInSlices();
+        let node = firstChild[0] ?? 0,
             seen = 0;
         while (node) {
             if ((++seen & 0x1fff) === 0) yield;
             enter(node);
-            const child = this.#firstChild[node]!;
+            const child = firstChild[node]!;
             if (child) {
                 node = child;
                 continue;
             }
             while (node) {
                 leave(node);
-                const sibling = this.#next[node]!;
+                const sibling = next[node]!;
                 if (sibling) {
                     node = sibling;
                     break;
@@ -357,9 +375,9 @@ export class TreePasses {
     }
 
     children(node: number): number[] {
-        const list = [];
-        for (let child = this.#firstChild[node]!; child; child = this.#next[child]!)
-            list.push(child);
+        const list = [],
+            { firstChild, next } = atOnce(this.#linksInSlices());
+        for (let child = firstChild[node]!; child; child = next[child]!) list.push(child);
         return list;
     }
 

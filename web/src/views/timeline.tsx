@@ -17,6 +17,7 @@ import {
 import { highest, holders, notable } from "../model/peaks.ts";
 import { shortName } from "../model/names.ts";
 import { type CallTree, type Profile } from "../model/profile.ts";
+import { inSlices } from "../model/slices.ts";
 import { bytes, count, duration, exact, format, isKnown } from "../model/units.ts";
 import { focusKey, wantedSites } from "../state/profiles.ts";
 import type { Note } from "../model/notes.ts";
@@ -688,17 +689,19 @@ function CurvesCard({
     at: number;
     pick: (x: number) => void;
 }): JSX.Element {
-    const loaded = useLoaded(
-        async () => ({
-            tree: await profile.callTree(),
-            curves: readCurves(await profile.columns("curves")),
-        }),
-        [profile],
-    );
+    const { hide } = state.value;
+    const loaded = useLoaded(async () => {
+        const tree = await profile.callTree();
+        /* what groups of curves are made of, which are drawn at once */
+        await inSlices(tree.passes.siteOfNodeInSlices());
+        await inSlices(tree.passes.exclusiveLinesInSlices(hide));
+        return { tree, curves: readCurves(await profile.columns("curves")), hide };
+    }, [profile, hide]);
     return (
         <Ready of={loaded}>
-            {({ tree, curves }) => (
+            {({ tree, curves, hide }) => (
                 <Areas
+                    hide={hide}
                     profile={profile}
                     timeline={timeline}
                     of={tree}
@@ -726,6 +729,7 @@ function Areas({
     at,
     pick,
     inputs,
+    hide,
 }: {
     profile: Profile;
     timeline: Timeline;
@@ -737,18 +741,19 @@ function Areas({
     at: number;
     pick: (x: number) => void;
     inputs: string;
+    hide: boolean;
 }): JSX.Element {
-    const hide = state.value.hide;
     const groups = useMemo(
         () => groupCurves(of, curves, range, hide),
-        [of, curves, range[0], range[1], inputs],
+        [of, curves, range[0], range[1], inputs, hide],
     );
     const end = timeline.x.length * timeline.bucketNs;
-    const places = useMemo(
+    const ofRun = useMemo(
         () =>
-            new Map(groupCurves(of, curves, [0, end], hide).map(({ key }, place) => [key, place])),
-        [of, curves, end, inputs],
+            range[0] === 0 && range[1] === end ? groups : groupCurves(of, curves, [0, end], hide),
+        [groups, end],
     );
+    const places = useMemo(() => new Map(ofRun.map(({ key }, place) => [key, place])), [ofRun]);
     const { x, series } = useMemo(
         () => stack(profile, timeline, of, curves, groups, range, places),
         [groups, timeline, places],
