@@ -103,6 +103,8 @@ void job_files_write(struct strbuf *out, const struct job_files *files)
         bytes_put(out, file->rank_known);
         bytes_put(out, file->is_helper);
         bytes_put(out, file->is_running);
+        bytes_put(out, (uint64_t)(file->start_unix_ns + 1));
+        bytes_put(out, (uint64_t)(file->pid + 1));
     }
 }
 
@@ -119,6 +121,8 @@ static void job_files_get(struct bytes_reader *reader, struct job_file *file)
     file->rank_known = bytes_get_below(reader, 1);
     file->is_helper = bytes_get_below(reader, 1);
     file->is_running = bytes_get_below(reader, 1);
+    file->start_unix_ns = (int64_t)bytes_get_below(reader, INT64_MAX) - 1;
+    file->pid = (int64_t)bytes_get_below(reader, INT64_MAX) - 1;
     reader->failed |= !file->name;
 }
 
@@ -127,7 +131,7 @@ int job_files_read(struct job_files *files, const void *bytes, size_t count)
     struct bytes_reader reader = {bytes, (const unsigned char *)bytes + count, false};
     *files = (struct job_files){.id = bytes_get_string(&reader)};
     files->level = (enum memory_level)bytes_get_below(&reader, MEMORY_LEVELS - 1);
-    size_t many = bytes_get_count(&reader, 11);
+    size_t many = bytes_get_count(&reader, 13);
     files->files = memory_resize(NULL, many, sizeof *files->files);
     memset(files->files, 0, many * sizeof *files->files);
     while (files->count < many && !reader.failed)

@@ -19,10 +19,11 @@ struct job_file {
     uint32_t rank, size; /* size of the job, 0: not known */
     bool rank_known, is_helper;
     bool is_running; /* its recording goes on */
+    /* What the manifest says: -1 is not known. */
+    int64_t start_unix_ns, pid;
     /* Not written by job_files_write(). */
     char *trace; /* NULL: none */
-    /* What the manifest says: -1 is not known. */
-    int64_t start_unix_ns, peak_bytes, pid, end_status;
+    int64_t peak_bytes, end_status;
     enum manifest_state state;
 };
 struct job_files {

@@ -7,6 +7,7 @@
 #include "base/alive.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/strbuf.h"
 #include "profile/profile.h"
 
 struct running {
@@ -42,6 +43,34 @@ static int job_run_read_profile(struct profile **profile, const char *path, enum
     return error;
 }
 
+static int64_t job_run_number(const struct profile *profile, const char *key)
+{
+    const char *value = profile_get(profile, key);
+    return value && *value >= '0' && *value <= '9' ? strtoll(value, NULL, 10) : -1;
+}
+
+/* Another program's profile may have been put in the place of a rank's. The entry says which
+ * process the rank was. */
+static bool job_run_is_strange(const struct job_file *file, const struct profile *profile)
+{
+    int64_t pid = job_run_number(profile, PROFILE_META_PID);
+    int64_t start = job_run_number(profile, PROFILE_META_START);
+    return file->pid > 0 && pid > 0 && file->pid != pid && file->start_unix_ns > 0 && start > 0 &&
+           file->start_unix_ns != start;
+}
+
+static void job_run_refuse_strange(struct job_summary *digest, const struct profile *profile,
+                                   const struct job_source *source)
+{
+    struct strbuf why = STRBUF_INIT;
+    const char *program = profile_get(profile, PROFILE_META_PROGRAM);
+    strbuf_addf(&why, "%s is the profile of another process than its entry says: %s, pid %lld",
+                source->path, program ? program : "?",
+                (long long)job_run_number(profile, PROFILE_META_PID));
+    job_digest_of_none(digest, source, JOB_UNREADABLE, why.data);
+    strbuf_release(&why);
+}
+
 static void job_run_read_file(const struct job_files *files, uint32_t index,
                               struct job_summary *digest, struct job_tree *tree)
 {
@@ -62,7 +91,10 @@ static void job_run_read_file(const struct job_files *files, uint32_t index,
                            error_text());
         return;
     }
-    job_digest(digest, profile, &source);
+    if (job_run_is_strange(&files->files[index], profile))
+        job_run_refuse_strange(digest, profile, &source);
+    else
+        job_digest(digest, profile, &source);
     if (tree && job_rank_counts(&digest->ranks[0]))
         job_tree_add_profile(tree, profile);
     profile_free(profile);

@@ -414,6 +414,9 @@ static void job_text_add_fate(struct strbuf *out, const struct job_rank *rank)
     case JOB_MISSING:
         strbuf_add_string(out, "no profile: ");
         break;
+    case JOB_UNREADABLE:
+        strbuf_add_string(out, "in no figure here: ");
+        break;
     default:
         strbuf_add_string(out, "in no figure here, damaged: ");
     }

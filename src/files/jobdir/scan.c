@@ -59,12 +59,12 @@ static char *scan_sibling(const char *path, const char *suffix, const char *othe
     return NULL;
 }
 
-/* Whatever is there, a file or not. */
+/* Whatever is there, a file or not. A link that leads nowhere is, too: who reads it says so. */
 static char *scan_existing(const char *directory, const char *name, uint64_t *bytes)
 {
     struct stat info;
     char *path = name ? scan_joined(directory, name) : NULL;
-    bool is = path && stat(path, &info) == 0;
+    bool is = path && (stat(path, &info) == 0 || lstat(path, &info) == 0);
     *bytes = is && info.st_size > 0 ? (uint64_t)info.st_size : 0;
     if (is)
         return path;
@@ -284,6 +284,29 @@ static uint64_t scan_size_of(const char *path)
     return path && !stat(path, &info) && info.st_size > 0 ? (uint64_t)info.st_size : 0;
 }
 
+/* The process that this one is, too: a snapshot, or a copy, of its profile; NULL: none. */
+static struct manifest_process *scan_find_same(struct manifest_job *job,
+                                               const struct manifest_process *process)
+{
+    const struct entry *own = &process->entry;
+    for (size_t i = 0; i < job->process_count && own->pid > 0 && own->start_unix_ns > 0; i++) {
+        const struct entry *entry = &job->processes[i].entry;
+        if (entry->pid == own->pid && entry->start_unix_ns == own->start_unix_ns && entry->boot &&
+            own->boot && !strcmp(entry->boot, own->boot))
+            return &job->processes[i];
+    }
+    return NULL;
+}
+
+static void scan_release_process(struct manifest_process *process)
+{
+    entry_release(&process->entry);
+    free(process->entry_path);
+    free(process->profile_path);
+    free(process->trace_path);
+    free(process->damage);
+}
+
 static void scan_add_profile(struct manifest *manifest, struct manifest_job *job, char *path)
 {
     struct manifest_process process;
@@ -294,7 +317,11 @@ static void scan_add_profile(struct manifest *manifest, struct manifest_job *job
         process.trace_path = scan_sibling(path, PROFILE_SUFFIX, TRACE_SUFFIX);
     if (!scan_ask_profile(&process))
         process.entry.rank = scan_rank_in_name(basename(path));
-    scan_add_process(manifest, job, &process);
+    const struct manifest_process *same = scan_find_same(job, &process);
+    if (same && same->profile_path)
+        scan_release_process(&process);
+    else
+        scan_add_process(manifest, job, &process);
 }
 
 /* ---- Entries ------------------------------------------------------------------------------- */

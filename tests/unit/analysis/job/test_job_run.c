@@ -212,6 +212,31 @@ static void a_damaged_file_costs_only_itself(void **state)
     job_files_release(&files);
 }
 
+/* Its entry says which process a rank was. */
+static void a_profile_of_another_process_counts_for_nothing(void **state)
+{
+    (void)state;
+    struct job_files files = make_files(RANKS);
+    struct job_summary summary;
+    struct job job;
+    struct profile *profile;
+    assert_int_equal(profile_read_meta(&profile, files.files[3].path), 0);
+    int64_t pid = atoll(profile_get(profile, PROFILE_META_PID));
+    int64_t start = atoll(profile_get(profile, PROFILE_META_START));
+    profile_free(profile);
+    files.files[3].pid = pid + 1;
+    files.files[3].start_unix_ns = start + 1;
+    files.files[4].pid = pid + 100; /* of another namespace: it began at the same moment */
+    run(&files, 2, &summary, NULL);
+    job_init(&job, &summary, "", "", NULL);
+    assert_int_equal(job.ranks, RANKS - 1);
+    assert_int_equal(job.summary.ranks[3].state, JOB_UNREADABLE);
+    assert_non_null(strstr(job.summary.ranks[3].note, "is the profile of another process"));
+    assert_int_equal(job.summary.ranks[4].state, JOB_COMPLETE);
+    job_release(&job);
+    job_files_release(&files);
+}
+
 /* mpirun has just returned: a file is still empty, of another the beginning is there, and of a
  * third only the name is known. */
 static void what_is_being_written_is_not_damaged(void **state)
@@ -328,6 +353,7 @@ int main(void)
         cmocka_unit_test(any_split_gives_the_same_tree),
         cmocka_unit_test(damaged_trees_are_refused_or_read),
         cmocka_unit_test(a_damaged_file_costs_only_itself),
+        cmocka_unit_test(a_profile_of_another_process_counts_for_nothing),
         cmocka_unit_test(what_is_being_written_is_not_damaged),
         cmocka_unit_test(a_job_profile_is_read_back),
         cmocka_unit_test(what_ranks_lack_is_said_once),

@@ -205,7 +205,8 @@ static void a_damaged_entry_costs_itself(void **state)
     manifest_free(manifest);
 }
 
-static void make_profile(const char *name, int64_t rank, const char *job)
+static void make_profile_of(const char *name, int64_t rank, const char *job, int64_t pid,
+                            int64_t start)
 {
     struct profile_writer *writer;
     assert_int_equal(profile_writer_open(&writer, path_of(name)), 0);
@@ -216,9 +217,17 @@ static void make_profile(const char *name, int64_t rank, const char *job)
     profile_put_integer(writer, PROFILE_META_END_STATUS, 4);
     profile_put_integer(writer, PROFILE_META_RANK, rank);
     profile_put_integer(writer, PROFILE_META_RANKS, 3);
-    profile_put_integer(writer, PROFILE_META_PID, 77);
+    profile_put_integer(writer, PROFILE_META_PID, pid);
+    profile_put_text(writer, PROFILE_META_BOOT, "b");
+    if (start)
+        profile_put_integer(writer, PROFILE_META_START, start);
     profile_writer_commit(writer);
     assert_int_equal(profile_writer_finish(writer, true), 0);
+}
+
+static void make_profile(const char *name, int64_t rank, const char *job)
+{
+    make_profile_of(name, rank, job, 77, 0);
 }
 
 static void a_profile_speaks_for_a_damaged_entry(void **state)
@@ -380,6 +389,33 @@ static void where_nothing_is_a_sentence_says_so(void **state)
     assert_null(manifest);
 }
 
+/* A snapshot of a recording, or a copy of its profile, is no process of its own. */
+static void a_copy_of_a_profile_counts_once(void **state)
+{
+    (void)state;
+    add("a", 1, 2, 9, "boot b\nend exit\nend_status 0\n");
+    make_profile_of("a/rank-00001.9.tmk", 1, "a", 9, 1009);
+    make_profile_of("a/rank-00001.9.snap-1.tmk", 1, "a", 9, 1009);
+    make_profile_of("a/rank-00001.later.tmk", 1, "a", 9, 2009); /* the same number, later */
+    struct manifest *manifest = opened(root);
+    const struct manifest_job *job = &manifest->jobs[0];
+    assert_int_equal(job->process_count, 2);
+    assert_int_equal(job->rank_count, 1);
+    manifest_free(manifest);
+}
+
+static void a_link_that_leads_nowhere_is_the_ranks_profile(void **state)
+{
+    (void)state;
+    add("a", 1, 2, 9, "end exit\nend_status 0\n");
+    assert_int_equal(symlink("/nowhere", path_of("a/rank-00001.9.tmk")), 0);
+    struct manifest *manifest = opened(root);
+    const struct manifest_job *job = &manifest->jobs[0];
+    assert_int_equal(job->process_count, 1);
+    assert_non_null(job->processes[0].profile_path);
+    manifest_free(manifest);
+}
+
 static void see_ranks(void *context, const struct manifest_job *job)
 {
     char *text = context;
@@ -446,6 +482,8 @@ int main(void)
         TEST(a_rank_that_has_ended_is_waited_for),
         TEST(a_rank_in_another_namespace_is_waited_for_when_its_collector_knows_of_its_end),
         TEST(where_nothing_is_a_sentence_says_so),
+        TEST(a_copy_of_a_profile_counts_once),
+        TEST(a_link_that_leads_nowhere_is_the_ranks_profile),
         TEST(what_is_read_by_now_can_be_seen),
         TEST(nothing_is_read_when_it_is_stopped),
     };
