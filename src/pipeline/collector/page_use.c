@@ -57,20 +57,39 @@ struct page_use {
     /* By the first byte of a record: with so many usable bytes it is not passed over. No number of
      * bytes is enough for a free; 0 for all that is neither a free nor a birth. */
     uint64_t least_bytes[FIRST_BYTES];
-    pthread_mutex_t lock; /* of the queue, and of the next two */
+    pthread_mutex_t lock; /* of the queue, and of the next three */
     struct events queue;
-    size_t restarted;       /* events of the queue until its last EVENT_RESTART */
-    uint64_t drained_ticks; /* when it was drained: the scan after that began later */
+    struct page_use_sums shorts; /* EVENT_SHORTs that were at the queue's end: only unseen_count */
+    size_t restarted;            /* events of the queue until its last EVENT_RESTART */
+    uint64_t drained_ticks;      /* when it was drained: the scan after that began later */
 
     /* for the thread that holds heat's lock */
     struct events drained;
     struct live_table lives; /* births in heat's milliseconds; slack 1: the stamps of its birth
                                 are gone */
-    struct page_use_sums sums;
+    struct page_use_sums sums, drained_shorts;
     double tick_ns;
     struct page_drag *drags; /* of the pages of one block */
     size_t drag_room;
 };
+
+static struct profile_page_use *page_use_row(struct page_use_sums *sums, uint32_t node)
+{
+    uint32_t at;
+    for (struct map_probe probe = map_probe(&sums->by_node, hash_u64(node)); map_next(&probe, &at);)
+        if (sums->rows[at].path == node)
+            return &sums->rows[at];
+    array_need_room(&sums->rows, &sums->room, sums->count + 1, sizeof *sums->rows);
+    map_add(&sums->by_node, hash_u64(node), (uint32_t)sums->count);
+    sums->rows[sums->count] = (struct profile_page_use){.path = node};
+    return &sums->rows[sums->count++];
+}
+
+static void page_use_forget(struct page_use_sums *sums)
+{
+    sums->count = 0;
+    map_empty(&sums->by_node);
+}
 
 /* ---- From records to the queue --------------------------------------------------------------- */
 
@@ -99,10 +118,21 @@ static size_t page_use_put(struct page_use *use, struct event event)
         array_need_room(&use->queue.items, &use->queue.room, place + 1, sizeof event);
         use->queue.items[use->queue.count++] = event;
     }
-    if (event.kind == EVENT_RESTART)
+    if (event.kind == EVENT_RESTART) {
         use->restarted = use->queue.count;
+        page_use_forget(&use->shorts);
+    }
     pthread_mutex_unlock(&use->lock);
     return place;
+}
+
+/* Takes the short ones off the queue's end, and counts them. So the queue of a program that takes
+ * and frees large blocks all the time stays short. */
+static void page_use_pop_shorts(struct page_use *use)
+{
+    struct events *queue = &use->queue;
+    while (queue->count > use->restarted && queue->items[queue->count - 1].kind == EVENT_SHORT)
+        page_use_row(&use->shorts, queue->items[--queue->count].node)->unseen_count++;
 }
 
 /* A block that was born after the last scan, and has ended: it is unseen, and its two events become
@@ -116,8 +146,10 @@ static bool page_use_was_short(struct page_use *use, const struct live_block *bl
                     birth->kind == EVENT_BORN && birth->address == block->address &&
                     birth->birth_ticks == block->birth_ticks &&
                     block->birth_ticks > use->drained_ticks;
-    if (is_short)
+    if (is_short) {
         birth->kind = EVENT_SHORT;
+        page_use_pop_shorts(use);
+    }
     pthread_mutex_unlock(&use->lock);
     return is_short;
 }
@@ -313,18 +345,6 @@ static uint32_t page_use_ms(const struct page_use *use, uint64_t ticks)
     return heat_ms_at(use->heat, use->start.ns + since_ns);
 }
 
-static struct profile_page_use *page_use_row(struct page_use_sums *sums, uint32_t node)
-{
-    uint32_t at;
-    for (struct map_probe probe = map_probe(&sums->by_node, hash_u64(node)); map_next(&probe, &at);)
-        if (sums->rows[at].path == node)
-            return &sums->rows[at];
-    array_need_room(&sums->rows, &sums->room, sums->count + 1, sizeof *sums->rows);
-    map_add(&sums->by_node, hash_u64(node), (uint32_t)sums->count);
-    sums->rows[sums->count] = (struct profile_page_use){.path = node};
-    return &sums->rows[sums->count++];
-}
-
 /* What the pages of one life say, in milliseconds of pages. */
 struct life {
     uint32_t birth_ms, end_ms, scan_ms; /* the last scan before the end began */
@@ -452,12 +472,6 @@ static void page_use_begin_life(struct page_use *use, const struct event *event)
                                                                          .slack_bytes = !known};
 }
 
-static void page_use_forget(struct page_use_sums *sums)
-{
-    sums->count = 0;
-    map_empty(&sums->by_node);
-}
-
 static void page_use_drain_event(struct page_use *use, const struct event *event)
 {
     struct live_block *block;
@@ -485,9 +499,12 @@ static void page_use_drain(void *context)
 {
     struct page_use *use = context;
     struct events taken = use->drained;
+    struct page_use_sums shorts = use->drained_shorts;
     pthread_mutex_lock(&use->lock);
     use->drained = use->queue;
     use->queue = taken;
+    use->drained_shorts = use->shorts;
+    use->shorts = shorts;
     use->restarted = 0;
     use->drained_ticks = UINT64_MAX;
     pthread_mutex_unlock(&use->lock);
@@ -495,6 +512,10 @@ static void page_use_drain(void *context)
     for (size_t i = 0; i < use->drained.count; i++)
         page_use_drain_event(use, &use->drained.items[i]);
     use->drained.count = 0;
+    for (size_t i = 0; i < use->drained_shorts.count; i++)
+        page_use_row(&use->sums, use->drained_shorts.rows[i].path)->unseen_count +=
+            use->drained_shorts.rows[i].unseen_count;
+    page_use_forget(&use->drained_shorts);
     pthread_mutex_lock(&use->lock);
     use->drained_ticks = ticks_now();
     pthread_mutex_unlock(&use->lock);
@@ -580,8 +601,11 @@ void page_use_free(struct page_use *use)
     pthread_mutex_destroy(&use->lock);
     free(use->queue.items);
     free(use->drained.items);
-    free(use->sums.rows);
-    map_release(&use->sums.by_node);
+    struct page_use_sums *all[] = {&use->sums, &use->shorts, &use->drained_shorts};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        free(all[i]->rows);
+        map_release(&all[i]->by_node);
+    }
     free(use->drags);
     free(use);
 }

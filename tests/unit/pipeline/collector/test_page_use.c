@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include <fcntl.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -450,6 +451,25 @@ static void blocks_between_two_scans_are_unseen(void **state)
 }
 
 /* Meanwhile so many blocks come and go that the table of what may be known is made anew. */
+/* The queue of a program that takes and frees large blocks all the time stays short. */
+static void blocks_between_two_scans_take_no_memory(void **state)
+{
+    enum { BLOCKS = 100000, MOST = 1 << 20 };
+    (void)state;
+    begin();
+    scan();
+    size_t before = mallinfo2().uordblks + mallinfo2().hblkhd;
+    for (int i = 0; i < BLOCKS; i += 2) {
+        char *one = memory, *other = memory + 16 * PAGE; /* of two that overlap either goes first */
+        feed(WIRE_MALLOC, one, 8 * PAGE, NODE);
+        feed(WIRE_MALLOC, other, 8 * PAGE, NODE);
+        feed(WIRE_FREE, i % 4 ? one : other, 0, 0);
+        feed(WIRE_FREE, i % 4 ? other : one, 0, 0);
+    }
+    assert_true(mallinfo2().uordblks + mallinfo2().hblkhd < before + MOST);
+    assert_int_equal(take().unseen_count, BLOCKS);
+}
+
 static void a_block_whose_realloc_fails_late_is_still_known(void **state)
 {
     enum { OTHERS = 20000 };
@@ -632,6 +652,7 @@ int main(void)
         WITH_HEAT(blocks_without_a_whole_page_are_not_counted),
         WITH_HEAT(small_blocks_do_not_fill_the_table),
         WITH_HEAT(blocks_between_two_scans_are_unseen),
+        WITH_HEAT(blocks_between_two_scans_take_no_memory),
         WITH_HEAT(a_block_whose_realloc_fails_late_is_still_known),
         WITH_HEAT(a_window_forgets_what_ended_before),
         WITH_HEAT(what_rests_has_no_more_drag_than_is_true),
