@@ -27,6 +27,10 @@ end() {
 echo "== at the end: what the variables hold"
 tidemark record -q --held -o run.tmk "$VICTIMS/held"
 tidemark held --json run.tmk | top_rows '"\(.kind) \(.name) \(.retained_blocks) \(.retained_bytes)"'
+echo "== what two of them hold has both, and what each reaches, points to and keeps alone"
+tidemark held --json run.tmk | jq -r '.holders[] | select(.kind == "several" and .own_blocks + .retained_blocks == 1 and .retained_bytes == 5000) |
+    (.sharers | sort_by(.name)[] | "\(.kind) \(.name) \(.reached_blocks) \(.reached_bytes) \(.direct_bytes) \(.alone_bytes)"), "and \(.more_sharers) more"'
+tidemark held -w 80 run.tmk | grep -A2 'shared_b, shared_a$' | tr -s ' '
 echo "== what hangs below"
 tidemark held --json run.tmk | jq -r '.holders as $all | $all[] | select(.kind == "mapping" or .kind == "blocks") |
     "\(.function // "") \(.own_blocks) \(.own_bytes) below \($all[.parent - 1] | .name // .function // .kind)"' | grep '^make_\|^fill_' | sort

@@ -5,6 +5,7 @@ import { floatsOf } from "../src/data/columns.ts";
 import {
     childrenOf,
     grownBetween,
+    nameOf,
     treeRows,
     withParents,
     type HeldLooks,
@@ -91,4 +92,32 @@ test("numbers of 64 bits are those that Number() has", () => {
         2n ** 64n - 1n,
     );
     assert.deepEqual([...floatsOf(values)], [...values].map(Number));
+});
+
+test("several are named by the first of them, and how many more there are", () => {
+    const named = { kind: "variable", of: "/lib/libx.so", thread: null };
+    const several = (names: string[], more: number | null) =>
+        nameOf({
+            ...named,
+            kind: "several",
+            name: names[0]!,
+            sharers: names.map((name) => ({
+                ...named,
+                name,
+                reached_blocks: 1,
+                reached_bytes: 10,
+                direct_bytes: 0,
+                alone_blocks: 0,
+                alone_bytes: 0,
+            })),
+            more_sharers: more,
+        });
+    assert.equal(several(["a", "b"], 0), "a of libx.so, b of libx.so");
+    assert.equal(several(["a", "b", "c"], 0), "a of libx.so, b of libx.so, c of libx.so");
+    assert.equal(several(["a", "b", "c", "d"], 0), "a of libx.so, b of libx.so and 2 more");
+    assert.equal(several(["a", "b", "c"], 1234), "a of libx.so, b of libx.so and 1,235 more");
+    assert.equal(several(["a", "b", "c"], null), "a of libx.so, b of libx.so and others");
+    /* a recording of before has no more than the first */
+    assert.equal(nameOf({ ...named, kind: "several", name: "a" }), "a of libx.so and others");
+    assert.equal(nameOf({ ...named, name: "a" }), "a of libx.so");
 });

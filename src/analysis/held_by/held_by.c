@@ -69,6 +69,14 @@ const char *held_by_library(const struct profile_holder *holder)
     return profile_holder_names[holder->kind];
 }
 
+const char *held_by_library_of(const struct held_by_side *side, const struct profile_holder *holder)
+{
+    struct held_by_together together = held_by_together_of(side->profile, holder);
+    return holder->kind == PROFILE_HOLDER_SEVERAL && together.count
+               ? held_by_together_library(&together)
+               : held_by_library(holder);
+}
+
 static uint64_t held_by_hash_text(uint64_t hash, const char *text)
 {
     return hash_u64(hash ^ (text ? hash_bytes(text, strlen(text)) : 0));
@@ -97,7 +105,7 @@ static uint64_t held_by_key(const struct held_by *holders, const struct held_by_
 {
     uint64_t hash = hash_u64(above + (uint64_t)of->kind + 1);
     if (holders->by == HELD_BY_LIBRARY)
-        return held_by_hash_text(1, held_by_library(of));
+        return held_by_hash_text(1, held_by_library_of(side, of));
     hash = held_by_hash_text(hash, of->name);
     hash = of->module ? held_by_hash_text(hash, held_by_library(of)) : hash;
     return of->path ? held_by_hash_path(hash, side, of->path) : hash;

@@ -5,7 +5,8 @@
  *   key     says what a row is and what it hangs below, alike in every profile of the program
  *
  * held_by.c gathers (held_by_looks.c all looks of one profile), held_by_text.c, held_by_chain.c and
- * held_by_json.c show. Reads struct profile and nothing else. */
+ * held_by_json.c show; held_by_together.c says who holds together what none of them holds alone.
+ * Reads struct profile and nothing else. */
 #ifndef TIDEMARK_HELD_BY_HELD_BY_H
 #define TIDEMARK_HELD_BY_HELD_BY_H
 
@@ -105,14 +106,29 @@ static inline const struct held_by_side *held_by_side_of(const struct held_by *h
 }
 /* The library of a holder, without its folders; what it is where it has none. */
 const char *held_by_library(const struct profile_holder *holder);
+/* The same of several: the one of all of them, or "several". */
+const char *held_by_library_of(const struct held_by_side *side,
+                               const struct profile_holder *holder);
 /* "variable of libx.so", "stack of a thread" … Safe. */
 void held_by_add_what(struct strbuf *out, const struct profile_holder *holder);
 /* Name and what it is, in a few words. Safe. */
-void held_by_add_short(struct strbuf *out, const struct profile_holder *holder);
+void held_by_add_short(struct strbuf *out, const struct held_by_side *side,
+                       const struct profile_holder *holder);
 /* What follows name and call path of a holder on its line. `used`: columns before it. */
 void held_by_add_line(struct strbuf *out, const struct style *style,
                       const struct held_by_side *side, const struct profile_holder *holder,
                       size_t used, bool strong);
+
+/* The holders of what is several's. */
+struct held_by_together {
+    const struct profile_sharer *list; /* the nearest, then by what they reach */
+    size_t count;                      /* 0: not known, as in older recordings */
+    struct figure more; /* holders beside the list; unknown: there may be any number */
+};
+struct held_by_together held_by_together_of(const struct profile *profile,
+                                            const struct profile_holder *of);
+/* The library that all of them are of, as held_by_library(); "several": there is none. */
+const char *held_by_together_library(const struct held_by_together *together);
 
 /* Indices of the children of `parent`, those that matter most first. malloc'd; NULL: no memory. */
 uint32_t *held_by_children(const struct held_by *holders, uint32_t parent, size_t *count);

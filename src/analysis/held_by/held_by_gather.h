@@ -22,6 +22,15 @@ int held_by_gather(struct gathering *gathering);
  * same words; nothing where there are none. */
 void held_by_add_apart(struct strbuf *out, const struct style *style, const struct held_by *holders,
                        const uint32_t *siblings, size_t count, uint32_t number, size_t used);
+/* A holder's name, or what it is where it has none. */
+void held_by_add_name(struct strbuf *out, const struct profile_holder *holder);
+/* "a, b and 28 more", in about so many columns. Safe. There is one at least. */
+void held_by_add_together(struct strbuf *out, const struct held_by_side *side,
+                          const struct held_by_together *together, size_t columns);
+/* A line, or more, with what they have in common and what each of them reaches of `of`. */
+void held_by_add_reach(struct strbuf *out, const struct style *style,
+                       const struct held_by_together *together, const struct profile_holder *of,
+                       size_t used);
 /* false: no memory. */
 bool held_by_begin_side(struct held_by_side *side, const struct profile *profile);
 

@@ -42,10 +42,41 @@ static void held_by_json_place(struct json *json, const struct held_by *holders,
     json_unsigned(json, "id", index + 1);
     json_unsigned(json, "parent", row->parent == HELD_BY_NONE ? 0 : row->parent + 1);
     if (holders->by == HELD_BY_LIBRARY)
-        json_string(json, "library", held_by_library(of));
+        json_string(json, "library", held_by_library_of(held_by_side_of(holders, row), of));
     else
         held_by_json_name(json, held_by_side_of(holders, row), of->kind, of->name, of->module,
                           of->thread, of->path);
+}
+
+static void held_by_json_sharer(struct json *json, const struct held_by_side *side,
+                                const struct profile_sharer *sharer)
+{
+    json_object(json, NULL);
+    held_by_json_name(json, side, sharer->kind, sharer->name, sharer->module, sharer->thread,
+                      sharer->path);
+    json_unsigned(json, "reached_blocks", sharer->reached_count);
+    json_unsigned(json, "reached_bytes", sharer->reached_bytes);
+    json_unsigned(json, "direct_bytes", sharer->direct_bytes);
+    json_unsigned(json, "alone_blocks", sharer->alone_count);
+    json_unsigned(json, "alone_bytes", sharer->alone_bytes);
+    json_end(json);
+}
+
+/* Of several. A row that two of one name have become has none, and neither have older files. */
+static void held_by_json_sharers(struct json *json, const struct held_by *holders,
+                                 const struct held_by_row *row)
+{
+    const struct held_by_side *side = held_by_side_of(holders, row);
+    const struct held_by_sum *sum = row->is_old ? &row->old : &row->retained;
+    struct held_by_together together = held_by_together_of(side->profile, row->of);
+    if (row->of->kind != PROFILE_HOLDER_SEVERAL || holders->by != HELD_BY_HOLDER ||
+        !together.count || sum->bytes != row->of->retained_bytes)
+        return;
+    json_array(json, "sharers");
+    for (size_t i = 0; i < together.count; i++)
+        held_by_json_sharer(json, side, &together.list[i]);
+    json_end(json);
+    json_figure(json, "more_sharers", together.more);
 }
 
 static void held_by_json_row(struct json *json, const struct held_by *holders, uint32_t index)
@@ -62,6 +93,7 @@ static void held_by_json_row(struct json *json, const struct held_by *holders, u
         json_unsigned(json, "old_retained_blocks", row->old.count);
         json_unsigned(json, "old_retained_bytes", row->old.bytes);
     }
+    held_by_json_sharers(json, holders, row);
     json_end(json);
 }
 

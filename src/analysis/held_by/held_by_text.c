@@ -71,7 +71,7 @@ void held_by_add_what(struct strbuf *out, const struct profile_holder *holder)
     }
 }
 
-static void held_by_add_name(struct strbuf *out, const struct profile_holder *holder)
+void held_by_add_name(struct strbuf *out, const struct profile_holder *holder)
 {
     switch (holder->kind) {
     case PROFILE_HOLDER_TLS:
@@ -99,8 +99,15 @@ static void held_by_add_name(struct strbuf *out, const struct profile_holder *ho
     }
 }
 
-void held_by_add_short(struct strbuf *out, const struct profile_holder *holder)
+void held_by_add_short(struct strbuf *out, const struct held_by_side *side,
+                       const struct profile_holder *holder)
 {
+    enum { COLUMNS = 60 };
+    struct held_by_together together = held_by_together_of(side->profile, holder);
+    if (holder->kind == PROFILE_HOLDER_SEVERAL && together.count) {
+        held_by_add_together(out, side, &together, COLUMNS);
+        return;
+    }
     struct strbuf name = STRBUF_INIT;
     held_by_add_name(&name, holder);
     name_add_short(out, name.data, 40);
@@ -246,6 +253,29 @@ static void held_by_add_grown(struct text_row *cells, const struct held_by_row *
     strbuf_release(&blocks);
 }
 
+/* Of several: who they are. A row that two of one name have become says no more than the name. */
+static bool held_by_add_several(const struct held_by_showing *showing,
+                                const struct held_by_row *row, size_t depth)
+{
+    const struct held_by_side *side = held_by_side_of(showing->holders, row);
+    const struct style *style = &showing->options->style;
+    const struct held_by_sum *sum = row->is_old ? &row->old : &row->retained;
+    size_t used = NAME_AT + INDENT * depth;
+    if (row->of->kind != PROFILE_HOLDER_SEVERAL || showing->holders->by != HELD_BY_HOLDER)
+        return false;
+    struct held_by_together together = held_by_together_of(side->profile, row->of);
+    if (!together.count || sum->bytes != row->of->retained_bytes)
+        return false;
+    struct strbuf names = STRBUF_INIT;
+    held_by_add_together(&names, side, &together,
+                         style->columns > used ? style->columns - used : 0);
+    style_add(showing->out, style, TONE_TITLE, names.data);
+    strbuf_add_char(showing->out, '\n');
+    held_by_add_reach(showing->out, style, &together, row->of, used + INDENT);
+    strbuf_release(&names);
+    return true;
+}
+
 static void held_by_add_row(const struct held_by_showing *showing, const struct held_by_row *row,
                             size_t depth)
 {
@@ -256,7 +286,7 @@ static void held_by_add_row(const struct held_by_showing *showing, const struct 
     holder.merged = row->merged;
     if (holders->by == HELD_BY_LIBRARY && row->of->kind != PROFILE_HOLDER_REST) {
         holder.kind = PROFILE_HOLDER_KINDS; /* nothing but its name */
-        holder.name = held_by_library(row->of);
+        holder.name = held_by_library_of(held_by_side_of(holders, row), row->of);
     }
     if (is_grown) {
         held_by_add_grown(&cells, row);
@@ -268,6 +298,8 @@ static void held_by_add_row(const struct held_by_showing *showing, const struct 
     }
     text_row_add(&cells, "");
     strbuf_add_repeated(showing->out, " ", INDENT * depth);
+    if (held_by_add_several(showing, row, depth))
+        return;
     held_by_add_line(showing->out, &showing->options->style, held_by_side_of(holders, row), &holder,
                      NAME_AT + INDENT * depth, depth == 0);
 }

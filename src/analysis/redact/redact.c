@@ -331,6 +331,9 @@ static void redact_run(struct redaction *redaction)
     for (size_t i = 0; i < profile->holder_count; i++)
         redact_holder(redaction, profile->holders[i].kind, &profile->holders[i].name,
                       &profile->holders[i].module);
+    for (size_t i = 0; i < profile->sharer_count; i++)
+        redact_holder(redaction, profile->sharers[i].kind, &profile->sharers[i].name,
+                      &profile->sharers[i].module);
     for (size_t i = 0; i < profile->chain_count; i++)
         redact_holder(redaction, profile->chains[i].kind, &profile->chains[i].name,
                       &profile->chains[i].module);

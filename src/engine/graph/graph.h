@@ -205,6 +205,11 @@ struct graph_holders {
     uint32_t count;
 };
 
+/* In front of a top's number in graph_dominators.leads: the pointer lies in the top itself, and not
+ * below it. */
+#define GRAPH_LEAD_OWN (1u << 31)
+#define GRAPH_LEAD_TOP (GRAPH_LEAD_OWN - 1)
+
 /* Nodes are the root (0), the holders, the blocks and the ranges, in this order. A node *dominates*
  * another if every chain of pointers within the rank to the other node passes through it. Without
  * the dominator the other node would be lost, or held by a higher rank only.
@@ -218,10 +223,17 @@ struct graph_dominators {
     uint32_t *nodes;  /* by order */
     uint32_t *orders; /* by node; GRAPH_NONE: it cannot be reached */
     uint32_t *dominators; /* by order: the order of the nearest one; of 0: 0 */
+
+    /* A *top* is dominated by nothing but the root: a holder, or what no holder holds alone. All
+     * pointers between nodes of different tops lead to tops. */
+    uint32_t *tops;       /* by order: the order of the top that dominates it, or is it */
+    uint32_t *leads;      /* orders of the tops that pointers to a top come from; 0: the root, which
+                             makes the top a holder. Some stand more than once */
+    uint32_t *lead_first; /* by order, count + 1 of them: where its leads begin */
 };
 
 /* Finds the nearest dominator of each node. It frees the edges, so it is the last call but for
- * graph_release(). 0, -ENOMEM, or -ERANGE: more nodes or edges than 32 bits count. */
+ * graph_release(). 0, -ENOMEM, or -ERANGE: more than 2^31 nodes, or 2^32 edges. */
 int graph_dominate(struct graph *graph, const struct graph_holders *holders,
                    struct graph_dominators *out);
 void graph_dominators_release(struct graph_dominators *dominators);

@@ -13,10 +13,11 @@
  *
  *   search        ┊ nodes ┊ orders ┊ tree ┊ followed     ┊ the graph's edges ┊
  *   turned round  ┊       ┊ orders ┊ tree ┊ before_first ┊ the graph's edges ┊ before ┊
- *   dominators    ┊ best  ┊ orders ┊ tree ┊ dominators   ┊ semi              ┊ before ┊
- *   afterwards    ┊ nodes ┊ orders ┊      ┊ dominators   ┊
+ *   dominators    ┊ best  ┊ orders ┊ tree ┊ before_first ┊ semi              ┊ before ┊ dominators
+ *   leads         ┊ tops  ┊ orders ┊ tree ┊ before_first ┊ lead_first        ┊ leads  ┊ dominators
+ *   afterwards    ┊ tops  ┊ orders ┊ nodes┊              ┊ lead_first        ┊ leads  ┊ dominators
  *
- * Memory: 16 bytes a node beside the graph's edges, or 20 a node and 4 an edge once these are
+ * Memory: 16 bytes a node beside the graph's edges, or 24 a node and 4 an edge once these are
  * freed. */
 #include "graph/graph.h"
 
@@ -241,8 +242,8 @@ static uint32_t graph_dominate_least(struct graph_dominate_way *way, uint32_t or
     return way->best[order];
 }
 
-/* The predecessors of all later orders are not read again, so before_first[order + 1] is free: it
- * stores the order's parent in the search tree, before compression changes `tree`. */
+/* The order's parent in the search tree becomes its first dominator, before compression changes
+ * `tree`. */
 static void graph_dominate_find_semi(struct graph_dominate_way *way, uint32_t order)
 {
     for (uint32_t at = way->before_first[order]; at < way->before_first[order + 1]; at++) {
@@ -250,23 +251,60 @@ static void graph_dominate_find_semi(struct graph_dominate_way *way, uint32_t or
         if (least < way->semi[order])
             way->semi[order] = least;
     }
-    way->before_first[order + 1] = way->tree[order];
+    way->out->dominators[order] = way->tree[order];
     way->linked = order;
 }
 
 static void graph_dominate_solve(struct graph_dominate_way *way)
 {
-    uint32_t *dominators = way->before_first, count = way->out->count;
+    uint32_t *dominators = way->out->dominators, count = way->out->count;
     way->linked = count;
     for (uint32_t i = 0; i < count; i++)
         way->semi[i] = way->best[i] = i;
     for (uint32_t i = count; i-- > 1;)
         graph_dominate_find_semi(way, i);
-    memmove(dominators, dominators + 1, count * sizeof *dominators);
-    dominators[0] = 0;
     for (uint32_t i = 1; i < count; i++)
         while (dominators[i] > way->semi[i])
             dominators[i] = dominators[dominators[i]];
+}
+
+/* ---- Leads ----------------------------------------------------------------------------------- */
+
+/* A dominator comes before what it dominates. */
+static void graph_dominate_find_tops(struct graph_dominate_way *way)
+{
+    struct graph_dominators *out = way->out;
+    out->tops = way->best;
+    way->best = NULL;
+    for (uint32_t order = 0; order < out->count; order++)
+        out->tops[order] = out->dominators[order] ? out->tops[out->dominators[order]] : order;
+}
+
+static uint32_t graph_dominate_lead(const struct graph_dominators *out, uint32_t before)
+{
+    uint32_t top = out->tops[before];
+    return before && before == top ? top | GRAPH_LEAD_OWN : top;
+}
+
+/* Predecessors of tops become leads, in place. Those of other nodes lie below the same top. */
+static void graph_dominate_find_leads(struct graph_dominate_way *way)
+{
+    struct graph_dominators *out = way->out;
+    uint32_t kept = 0;
+    out->lead_first = way->semi;
+    out->leads = way->before;
+    way->semi = way->before = NULL;
+    for (uint32_t order = 0; order < out->count; order++) {
+        uint32_t first = kept;
+        for (uint32_t at = way->before_first[order];
+             out->tops[order] == order && at < way->before_first[order + 1]; at++) {
+            uint32_t lead = graph_dominate_lead(out, out->leads[at]);
+            if ((lead & GRAPH_LEAD_TOP) != order && (kept == first || out->leads[kept - 1] != lead))
+                out->leads[kept++] = lead;
+        }
+        out->lead_first[order] = first;
+    }
+    out->lead_first[out->count] = kept;
 }
 
 /* ---- All of it ------------------------------------------------------------------------------- */
@@ -306,18 +344,15 @@ static int graph_dominate_turn(struct graph_dominate_way *way)
         return error;
     way->best = graph_dominate_array(way->out->count);
     way->semi = graph_dominate_array(way->out->count);
-    return way->best && way->semi ? 0 : -ENOMEM;
+    way->out->dominators = graph_dominate_array(way->out->count);
+    return way->best && way->semi && way->out->dominators ? 0 : -ENOMEM;
 }
 
-static int graph_dominate_number(struct graph_dominators *out)
+static void graph_dominate_number(struct graph_dominators *out)
 {
-    out->nodes = graph_dominate_array(out->count);
-    if (!out->nodes)
-        return -ENOMEM;
     for (uint32_t node = 0; node < out->node_count; node++)
         if (out->orders[node] != GRAPH_NONE)
             out->nodes[out->orders[node]] = node;
-    return 0;
 }
 
 static void graph_dominate_release(struct graph_dominate_way *way)
@@ -339,10 +374,13 @@ static int graph_dominate_run(struct graph_dominate_way *way)
     if (error)
         return error;
     graph_dominate_solve(way);
-    way->out->dominators = way->followed;
-    way->followed = NULL;
+    graph_dominate_find_tops(way);
+    graph_dominate_find_leads(way);
+    way->out->nodes = way->tree;
+    way->tree = NULL;
     graph_dominate_release(way);
-    return graph_dominate_number(way->out);
+    graph_dominate_number(way->out);
+    return 0;
 }
 
 int graph_dominate(struct graph *graph, const struct graph_holders *holders,
@@ -352,7 +390,7 @@ int graph_dominate(struct graph *graph, const struct graph_holders *holders,
     uint64_t nodes = 1 + (uint64_t)holders->count + graph->count + graph->range_count;
     uint64_t edges = graph->roots.count + graph->edges.count + graph->range_edges.count + nodes;
     *out = (struct graph_dominators){.holder_count = holders->count, .node_count = (uint32_t)nodes};
-    if (nodes >= GRAPH_NONE || edges >= GRAPH_NONE)
+    if (nodes >= GRAPH_LEAD_OWN || edges >= GRAPH_NONE)
         return -ERANGE;
     graph_edges_finish(graph);
     free(graph->known); /* no words come any more */
@@ -369,5 +407,8 @@ void graph_dominators_release(struct graph_dominators *dominators)
     free(dominators->nodes);
     free(dominators->orders);
     free(dominators->dominators);
+    free(dominators->tops);
+    free(dominators->lead_first);
+    free(dominators->leads);
     *dominators = (struct graph_dominators){0};
 }

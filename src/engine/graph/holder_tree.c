@@ -16,10 +16,10 @@ struct holder_tree_making {
     struct holder_tree *tree;
     const struct graph *graph;
     const struct graph_dominators *dominators;
+    const struct graph_shares *shares;
     const struct holder_names *names;
     uint32_t *of_orders; /* by order: its group */
     struct map by_key;   /* of groups */
-    uint32_t first;      /* the holder of the last order that was one; GRAPH_NONE: a range */
     uint32_t last;       /* the group that was found last */
     bool no_memory;
 };
@@ -85,28 +85,24 @@ static uint32_t holder_tree_below(struct holder_tree_making *making, uint32_t pa
 
 /* ---- Whose group ----------------------------------------------------------------------------- */
 
-/* The parent of a node that the root dominates and that is no holder. A range that nothing points
- * to has no parent. */
-static uint32_t holder_tree_top_of(struct holder_tree_making *making, bool is_range)
+/* The parent of a node that the root dominates and that is no holder. A range that is a holder has
+ * no parent. */
+static uint32_t holder_tree_top_of(struct holder_tree_making *making, uint32_t order)
 {
-    if (is_range && making->first == GRAPH_NONE)
-        return GRAPH_NONE;
-    return holder_tree_below(making, GRAPH_NONE, HOLDER_SEVERAL, making->first);
+    uint32_t group = making->shares->group_of[order];
+    return group == GRAPH_NONE ? GRAPH_NONE
+                               : holder_tree_below(making, GRAPH_NONE, HOLDER_SEVERAL, group);
 }
 
 static uint32_t holder_tree_group_of(struct holder_tree_making *making, uint32_t order)
 {
     const struct graph_dominators *dominators = making->dominators;
     uint32_t node = dominators->nodes[order], above = dominators->dominators[order];
-    if (node <= dominators->holder_count) {
-        making->first = node - 1;
+    if (node <= dominators->holder_count)
         return holder_tree_below(making, GRAPH_NONE, HOLDER_ROOT, node - 1);
-    }
     uint32_t block = node - 1 - dominators->holder_count;
     bool is_range = block >= making->graph->count;
-    if (is_range && order >= dominators->unheld)
-        making->first = GRAPH_NONE;
-    uint32_t parent = above ? making->of_orders[above] : holder_tree_top_of(making, is_range);
+    uint32_t parent = above ? making->of_orders[above] : holder_tree_top_of(making, order);
     if (making->no_memory)
         return GRAPH_NONE;
     if (is_range)
@@ -142,13 +138,11 @@ static void holder_tree_retain(struct holder_tree *tree)
 }
 
 int holder_tree_make(struct holder_tree *tree, const struct graph *graph,
-                     const struct graph_dominators *dominators, const struct holder_names *names)
+                     const struct graph_dominators *dominators, const struct graph_shares *shares,
+                     const struct holder_names *names)
 {
-    struct holder_tree_making making = {.tree = tree,
-                                        .graph = graph,
-                                        .dominators = dominators,
-                                        .names = names,
-                                        .first = GRAPH_NONE};
+    struct holder_tree_making making = {
+        .tree = tree, .graph = graph, .dominators = dominators, .shares = shares, .names = names};
     *tree = (struct holder_tree){0};
     making.of_orders = calloc(dominators->count + 1, sizeof *making.of_orders);
     making.no_memory = !making.of_orders;

@@ -3,7 +3,7 @@
  *
  *   holder `table`  ── 40 nodes, make_node() ─┬─ 40 names, strdup()
  *                                             └─ 12 lists, make_list()
- *   `table` and others ── 3 blocks, share()           no holder alone keeps them
+ *   `table`, `names`  ── 3 blocks, share()           no holder alone keeps them (graph_share.h)
  *
  * A group also has the blocks of its call path that lie below it, however deep: a list is one
  * group. Each block that can be reached is in exactly one group, so the own bytes of all groups are
@@ -18,11 +18,11 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "graph/graph.h"
+#include "graph/graph_share.h"
 
 enum holder_kind {
     HOLDER_ROOT,    /* `key`: the holder */
-    HOLDER_SEVERAL, /* blocks that several holders hold. `key`: the first of these; GRAPH_NONE: they
-                       are ranges */
+    HOLDER_SEVERAL, /* blocks that several holders hold. `key`: their group (graph_share.h) */
     HOLDER_RANGE,   /* `key`: the caller's number of the range */
     HOLDER_BLOCKS,  /* `key`: the call path */
     HOLDER_REST,    /* groups that were cut off. `key`: 0 */
@@ -52,7 +52,8 @@ struct holder_names {
 
 /* 0 or -ENOMEM. */
 int holder_tree_make(struct holder_tree *tree, const struct graph *graph,
-                     const struct graph_dominators *dominators, const struct holder_names *names);
+                     const struct graph_dominators *dominators, const struct graph_shares *shares,
+                     const struct holder_names *names);
 /* Keeps the groups that retain `least_bytes` or more and lie at most `depth` levels below the top.
  * All other groups of one parent become one HOLDER_REST. 0 or -ENOMEM. */
 int holder_tree_cut(struct holder_tree *tree, uint64_t least_bytes, unsigned depth);

@@ -36,6 +36,7 @@ union row {
     struct profile_owner owner;
     struct profile_container container;
     struct profile_holder holder;
+    struct profile_sharer sharer;
     struct profile_chain chain;
     struct profile_block_type block_type;
     struct profile_block_fill block_fill;
@@ -74,6 +75,7 @@ static const struct detail_reader_place places[DETAIL_TABLES] = {
     [DETAIL_OWNERS] = PLACE(owner),
     [DETAIL_CONTAINERS] = PLACE(container),
     [DETAIL_HOLDERS] = PLACE(holder),
+    [DETAIL_SHARERS] = PLACE(sharer),
     [DETAIL_CHAINS] = PLACE(chain),
     [DETAIL_BLOCK_TYPES] = PLACE(block_type),
     [DETAIL_BLOCK_FILLS] = PLACE(block_fill),

@@ -458,6 +458,25 @@ static const struct detail_column holder_columns[] = {
 };
 
 #undef ROW
+#define ROW struct profile_sharer
+static const struct detail_column sharer_columns[] = {
+    FIELD("sample", sample, DETAIL_SAMPLE),
+    FIELD("holder", holder, DETAIL_SMALL),
+    FIELD("place", place, DETAIL_SMALL),
+    FIELD("kind", kind, DETAIL_KIND, .limit = PROFILE_HOLDER_KINDS, .names = profile_holder_names),
+    FIELD("path", path, DETAIL_NODE),
+    FIELD("name", name, DETAIL_TEXT),
+    FIELD("module", module, DETAIL_TEXT),
+    FIELD("thread", thread, DETAIL_MAYBE),
+    FIELD("merged", merged, DETAIL_MAYBE),
+    FIELD("reached_count", reached_count, DETAIL_PLAIN),
+    FIELD("reached_bytes", reached_bytes, DETAIL_PLAIN),
+    FIELD("direct_bytes", direct_bytes, DETAIL_PLAIN),
+    FIELD("alone_count", alone_count, DETAIL_PLAIN),
+    FIELD("alone_bytes", alone_bytes, DETAIL_PLAIN),
+};
+
+#undef ROW
 #define ROW struct profile_chain
 static const struct detail_column chain_columns[] = {
     FIELD("sample", sample, DETAIL_SAMPLE),
@@ -594,6 +613,8 @@ const struct detail_table detail_tables[DETAIL_TABLES] = {
                          struct profile_container),
     [DETAIL_HOLDERS] = TABLE("holder", ",PRIMARY KEY(sample,id)) WITHOUT ROWID", "sample,id",
                       holder_columns, struct profile_holder),
+    [DETAIL_SHARERS] = TABLE("sharer", ",PRIMARY KEY(sample,holder,place)) WITHOUT ROWID",
+                      "sample,holder,place", sharer_columns, struct profile_sharer),
     [DETAIL_CHAINS] = TABLE("chain", ",PRIMARY KEY(sample,step)) WITHOUT ROWID", "sample,step",
                      chain_columns, struct profile_chain),
     [DETAIL_BLOCK_TYPES] = TABLE("live_class", ")", "sample,path,name,rowid", block_type_columns,

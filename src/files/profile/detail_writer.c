@@ -146,10 +146,10 @@ int profile_put_sections(struct profile_writer *writer,
 int profile_put_sample(struct profile_writer *writer, const struct profile_sample *sample)
 {
     struct detail_writer *details = profile_writing_details(writer);
-    static const enum detail parts[] = {DETAIL_MAPPINGS,   DETAIL_RESIDENCIES, DETAIL_HEAP_PAGES,
-                                        DETAIL_OWNERS,     DETAIL_CONTAINERS,  DETAIL_ISLANDS,
-                                        DETAIL_HOLDERS,    DETAIL_CHAINS,      DETAIL_BLOCK_TYPES,
-                                        DETAIL_BLOCK_FILLS};
+    static const enum detail parts[] = {DETAIL_MAPPINGS,    DETAIL_RESIDENCIES, DETAIL_HEAP_PAGES,
+                                        DETAIL_OWNERS,      DETAIL_CONTAINERS,  DETAIL_ISLANDS,
+                                        DETAIL_HOLDERS,     DETAIL_SHARERS,     DETAIL_CHAINS,
+                                        DETAIL_BLOCK_TYPES, DETAIL_BLOCK_FILLS};
     int error = 0;
     bool was_there = sample->id <= details->last_sample;
     for (size_t i = 0; was_there && i < sizeof parts / sizeof *parts && !error; i++)
@@ -209,6 +209,12 @@ int profile_put_holders(struct profile_writer *writer, const struct profile_hold
                         size_t count)
 {
     return detail_writer_put_rows(writer, DETAIL_HOLDERS, rows, count);
+}
+
+int profile_put_sharers(struct profile_writer *writer, const struct profile_sharer *rows,
+                        size_t count)
+{
+    return detail_writer_put_rows(writer, DETAIL_SHARERS, rows, count);
 }
 
 int profile_put_chain(struct profile_writer *writer, const struct profile_chain *rows, size_t count)

@@ -563,7 +563,7 @@ enum profile_holder_kind {
     PROFILE_HOLDER_MAPPING,   /* memory that the program has mapped: by `path`, or of file `name` */
     PROFILE_HOLDER_ALLOCATOR, /* its memory beside known blocks, where unknown ones may be */
     PROFILE_HOLDER_BLOCKS,    /* of `path` */
-    PROFILE_HOLDER_SEVERAL,   /* what no holder keeps alone; `name`: the first of them */
+    PROFILE_HOLDER_SEVERAL,   /* what no holder keeps alone; `name`: the nearest of them */
     PROFILE_HOLDER_LOST,      /* what nobody keeps */
     PROFILE_HOLDER_REST,      /* `merged` rows that are too small or too deep */
     PROFILE_HOLDER_PATH,      /* of the list: what the blocks of `path` retain, wherever they are */
@@ -586,6 +586,21 @@ struct profile_holder {
 };
 int profile_put_holders(struct profile_writer *, const struct profile_holder *rows,
                         size_t count); /* of a sample that was put before */
+
+/* One of the holders of a row of kind SEVERAL (engine/graph/graph_share.h): a holder, or a mapping
+ * that nothing points to. Of kind REST, the last of a row: `merged` holders that have no row;
+ * unknown: it was too much to find all, there may be more, and they may reach more. */
+struct profile_sharer {
+    uint32_t sample, holder, place; /* holder: the row's id; place: 1 …, most first */
+    int kind;
+    uint32_t path;
+    const char *name, *module;
+    struct figure thread, merged;
+    uint64_t reached_count, reached_bytes; /* of the row's blocks, those that it leads to */
+    uint64_t direct_bytes;                 /* what hangs below blocks that it points to itself */
+    uint64_t alone_count, alone_bytes;     /* what it keeps alone, beside */
+};
+int profile_put_sharers(struct profile_writer *, const struct profile_sharer *rows, size_t count);
 
 /* How a block that somebody has asked for is held: from a root to the block, a row each. */
 struct profile_chain {
@@ -811,6 +826,8 @@ struct profile {
     size_t stack_layer_count;
     struct stack_layer *stack_layers; /* by thread, bytes descending */
     struct profile_private *own;      /* the reader's */
+    size_t sharer_count;
+    struct profile_sharer *sharers; /* by sample, holder, place */
 };
 
 /* Reads plain and packed profiles, ones still being written, and rows of session files: every
@@ -868,8 +885,8 @@ void profile_region_total(const struct profile *profile, uint32_t region,
 
 /* Frees the arrays that can be large, for a caller that has taken what it needs of them; their
  * counts are 0 then. These are the nodes and all that refers to nodes, blocks or pages: sites,
- * curves, residencies, pages and uses of the heap, owners, holders, chains, types and fills; also
- * the machine's moments. */
+ * curves, residencies, pages and uses of the heap, owners, holders, sharers, chains, types and
+ * fills; also the machine's moments. */
 void profile_drop_paths(struct profile *profile);
 const char *profile_get(const struct profile *profile, const char *key); /* NULL: not there */
 /* A copy of `text` that lives as long as the profile. NULL: out of memory, or a profile that only

@@ -1164,6 +1164,7 @@ void profile_drop_paths(struct profile *profile)
     profile_reader_drop(&profile->heap_pages, &profile->heap_page_count);
     profile_reader_drop(&profile->owners, &profile->owner_count);
     profile_reader_drop(&profile->holders, &profile->holder_count);
+    profile_reader_drop(&profile->sharers, &profile->sharer_count);
     profile_reader_drop(&profile->chains, &profile->chain_count);
     profile_reader_drop(&profile->block_types, &profile->block_type_count);
     profile_reader_drop(&profile->block_fills, &profile->block_fill_count);

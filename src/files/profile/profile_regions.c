@@ -137,7 +137,8 @@ static void profile_regions_leave_out_the_rest(struct profile *profile)
     profile->peak_count = profile->curve_count = profile->exchange_count = 0;
     profile->sample_count = profile->mapping_count = profile->residency_count = 0;
     profile->heap_page_count = profile->owner_count = profile->container_count = 0;
-    profile->island_count = profile->holder_count = profile->chain_count = 0;
+    profile->island_count = profile->holder_count = profile->sharer_count = 0;
+    profile->chain_count = 0;
     profile->block_type_count = profile->block_fill_count = profile->page_use_count = 0;
     profile->variable_count = profile->section_count = profile->machine_moment_count = 0;
     profile->stack_peak_count = profile->stack_layer_count = profile->mark_count = 0;

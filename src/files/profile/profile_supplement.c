@@ -20,7 +20,7 @@ static const char *const tables[] = {
     "location_frame", "sample",    "mapping",      "residency_block", "variable",
     "section",        "source",    "block_column", "heap_page_block", "owner",
     "container",      "island",    "holder",       "chain",           "live_class",
-    "live_fill",      "call_type", "page_use",     "machine_memory"};
+    "live_fill",      "call_type", "page_use",     "machine_memory",  "sharer"};
 
 struct profile_supplement {
     struct source from;

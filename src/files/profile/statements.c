@@ -39,6 +39,7 @@ static struct statement_shape statement_of_drop(enum detail which)
     case DETAIL_HEAP_PAGES:
     case DETAIL_ISLANDS:
     case DETAIL_HOLDERS:
+    case DETAIL_SHARERS:
     case DETAIL_CHAINS:
     case DETAIL_BLOCK_TYPES:
     case DETAIL_BLOCK_FILLS:

@@ -133,7 +133,7 @@ static int offline_profile_list_proc_samples(struct offline *rerun)
 {
     struct profile *known = rerun->supplement;
     size_t mapping = 0, row = 0, cell = 0, owner = 0, container = 0, island = 0, kept = 0;
-    size_t holder = 0, chain = 0, type = 0, fill = 0;
+    size_t holder = 0, sharer = 0, chain = 0, type = 0, fill = 0;
     size_t count = known ? known->sample_count : 0;
     rerun->proc_samples = calloc(count + 1, sizeof *rerun->proc_samples);
     if (!rerun->proc_samples)
@@ -148,6 +148,7 @@ static int offline_profile_list_proc_samples(struct offline *rerun)
             .cells = known->heap_pages ? known->heap_pages + cell : NULL,
             .islands = known->islands ? known->islands + island : NULL,
             .holders = known->holders ? known->holders + holder : NULL,
+            .sharers = known->sharers ? known->sharers + sharer : NULL,
             .chain = known->chains ? known->chains + chain : NULL,
             .types = known->block_types ? known->block_types + type : NULL,
             .fills = known->block_fills ? known->block_fills + fill : NULL,
@@ -163,6 +164,8 @@ static int offline_profile_list_proc_samples(struct offline *rerun)
             proc_sample->island_count++;
         for (; holder < known->holder_count && known->holders[holder].sample == id; holder++)
             proc_sample->holder_count++;
+        for (; sharer < known->sharer_count && known->sharers[sharer].sample == id; sharer++)
+            proc_sample->sharer_count++;
         for (; chain < known->chain_count && known->chains[chain].sample == id; chain++)
             proc_sample->chain_count++;
         for (; type < known->block_type_count && known->block_types[type].sample == id; type++)

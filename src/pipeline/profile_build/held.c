@@ -207,6 +207,8 @@ static uint8_t *held_sort_holders(struct naming_holders *naming)
 struct telling {
     const struct held *held;
     const struct holder *holders;
+    const struct graph_dominators *dominators;
+    struct graph_shares shares;
     struct held_rows *out;
 };
 
@@ -232,6 +234,41 @@ static uint32_t held_range_of(void *context, uint32_t range)
     return range;
 }
 
+/* What a holder is, by its order: one with a name, or a range. */
+static void held_name_sharer(const struct telling *telling, uint32_t order,
+                             struct profile_sharer *row)
+{
+    uint32_t node = telling->dominators->nodes[order], holders = telling->dominators->holder_count;
+    *row = (struct profile_sharer){
+        .kind = PROFILE_HOLDER_MAPPING, .thread = FIGURE_UNKNOWN, .merged = figure_of(0)};
+    if (node <= holders) {
+        const struct holder *holder = &telling->holders[node - 1];
+        row->kind = (int)holder->kind;
+        row->name = holder->name;
+        row->module = holder->module;
+        row->thread = holder->tid ? figure_of((uint64_t)holder->tid) : FIGURE_UNKNOWN;
+    } else {
+        const struct held_place *place =
+            &telling->held->range_places[node - 1 - holders - telling->held->graph.count];
+        row->name = place->name;
+        row->path = place->path;
+    }
+}
+
+/* The name of several is that of their head. */
+static void held_name_several(const struct telling *telling, struct profile_holder *row,
+                              uint32_t group)
+{
+    struct profile_sharer head;
+    const struct graph_share_group *of = &telling->shares.groups[group];
+    held_name_sharer(telling, telling->shares.shares[of->first].holder, &head);
+    if (head.kind == PROFILE_HOLDER_MAPPING)
+        return;
+    row->name = head.name;
+    row->module = head.module;
+    row->thread = head.thread;
+}
+
 static void held_name_row(const struct telling *telling, struct profile_holder *row,
                           const struct holder_group *group)
 {
@@ -239,11 +276,12 @@ static void held_name_row(const struct telling *telling, struct profile_holder *
                                                      [HOLDER_RANGE] = PROFILE_HOLDER_MAPPING,
                                                      [HOLDER_BLOCKS] = PROFILE_HOLDER_BLOCKS,
                                                      [HOLDER_REST] = PROFILE_HOLDER_REST};
-    bool is_holder = group->kind == HOLDER_ROOT || group->kind == HOLDER_SEVERAL;
     row->kind = (int)kinds[group->kind];
-    if (is_holder && group->key != GRAPH_NONE) {
+    if (group->kind == HOLDER_SEVERAL) {
+        held_name_several(telling, row, group->key);
+    } else if (group->kind == HOLDER_ROOT) {
         const struct holder *holder = &telling->holders[group->key];
-        row->kind = group->kind == HOLDER_ROOT ? (int)holder->kind : row->kind;
+        row->kind = (int)holder->kind;
         row->name = holder->name;
         row->module = holder->module;
         row->thread = holder->tid ? figure_of((uint64_t)holder->tid) : FIGURE_UNKNOWN;
@@ -253,6 +291,52 @@ static void held_name_row(const struct telling *telling, struct profile_holder *
     } else if (group->kind == HOLDER_BLOCKS) {
         row->path = group->key;
     }
+}
+
+static bool held_has_rest(const struct graph_share_group *group)
+{
+    return group->is_part || group->count < group->all;
+}
+
+/* The holders of the group, and how many have no row. */
+static void held_tell_sharers(const struct telling *telling, const struct holder_group *group,
+                              uint32_t id)
+{
+    struct held_rows *out = telling->out;
+    const struct graph_share_group *of = &telling->shares.groups[group->key];
+    uint32_t place = 0;
+    for (uint32_t i = 0; i < of->count; i++) {
+        const struct graph_share *share = &telling->shares.shares[of->first + i];
+        struct profile_sharer *row = &out->sharers[out->sharer_count++];
+        held_name_sharer(telling, share->holder, row);
+        row->holder = id;
+        row->place = ++place;
+        row->reached_count = share->reached_count;
+        row->reached_bytes = share->reached_bytes;
+        row->direct_bytes = share->direct_bytes;
+        row->alone_count = share->alone_count;
+        row->alone_bytes = share->alone_bytes;
+    }
+    if (held_has_rest(of))
+        out->sharers[out->sharer_count++] = (struct profile_sharer){
+            .holder = id,
+            .place = ++place,
+            .kind = PROFILE_HOLDER_REST,
+            .thread = FIGURE_UNKNOWN,
+            .merged = of->is_part ? FIGURE_UNKNOWN : figure_of(of->all - of->count)};
+}
+
+/* How many rows the holders of several take. */
+static size_t held_count_sharers(const struct telling *telling, const struct holder_tree *tree)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < tree->count; i++) {
+        if (tree->groups[i].kind != HOLDER_SEVERAL)
+            continue;
+        const struct graph_share_group *of = &telling->shares.groups[tree->groups[i].key];
+        count += of->count + held_has_rest(of);
+    }
+    return count;
 }
 
 static void held_tell_tree(const struct telling *telling, const struct holder_tree *tree)
@@ -271,6 +355,8 @@ static void held_tell_tree(const struct telling *telling, const struct holder_tr
                                     .retained_count = group->retained_count,
                                     .retained_bytes = group->retained_bytes};
         held_name_row(telling, row, group);
+        if (group->kind == HOLDER_SEVERAL)
+            held_tell_sharers(telling, group, row->id);
     }
 }
 
@@ -315,30 +401,41 @@ static uint64_t held_least(const struct graph *graph)
     return bytes / LEAST_PART + 1;
 }
 
-static int held_tell(const struct telling *telling, const struct graph_dominators *dominators)
+static int held_tell_rows(const struct telling *telling, const struct holder_tree *tree,
+                          const struct holder_path *paths, size_t path_count, uint64_t least)
 {
+    struct held_rows *out = telling->out;
+    out->rows = calloc(tree->count + path_count + 2, sizeof *out->rows);
+    out->sharers = calloc(held_count_sharers(telling, tree) + 1, sizeof *out->sharers);
+    if (!out->rows || !out->sharers)
+        return -ENOMEM;
+    held_tell_tree(telling, tree);
+    held_tell_lost(telling, telling->dominators);
+    held_tell_paths(telling, paths, path_count, least);
+    return 0;
+}
+
+static int held_tell(struct telling *telling)
+{
+    const struct graph_dominators *dominators = telling->dominators;
     struct held *held = (struct held *)telling->held;
     const struct holder_names names = {held_path_of, held_range_of, held};
     struct holder_tree tree = {0};
     struct holder_path *paths = NULL;
     size_t path_count = 0;
     uint64_t least = held_least(&held->graph);
-    int error = holder_tree_make(&tree, &held->graph, dominators, &names);
+    int error = graph_share(&telling->shares, &held->graph, dominators, least);
+    if (!error)
+        error = holder_tree_make(&tree, &held->graph, dominators, &telling->shares, &names);
     if (!error)
         error = holder_tree_cut(&tree, least, DEPTH);
     if (!error)
         error = holder_paths_make(&paths, &path_count, &held->graph, dominators, &names);
     path_count = path_count < PATHS ? path_count : PATHS;
     if (!error)
-        telling->out->rows = calloc(tree.count + path_count + 2, sizeof *telling->out->rows);
-    if (!error && !telling->out->rows)
-        error = -ENOMEM;
-    if (!error) {
-        held_tell_tree(telling, &tree);
-        held_tell_lost(telling, dominators);
-        held_tell_paths(telling, paths, path_count, least);
-    }
+        error = held_tell_rows(telling, &tree, paths, path_count, least);
     holder_tree_release(&tree);
+    graph_shares_release(&telling->shares);
     free(paths);
     return error;
 }
@@ -410,9 +507,9 @@ static int held_run(struct naming_holders *naming, struct held_rows *out)
     const struct graph_holders holders = {naming->of_roots, ranks, (uint32_t)naming->count};
     if (!error)
         error = graph_dominate(&naming->held->graph, &holders, &dominators);
-    const struct telling telling = {naming->held, naming->holders, out};
+    struct telling telling = {naming->held, naming->holders, &dominators, {0}, out};
     if (!error)
-        error = held_tell(&telling, &dominators);
+        error = held_tell(&telling);
     if (!error)
         error = held_tell_chain(naming, out);
     graph_dominators_release(&dominators);
@@ -435,6 +532,7 @@ int held_solve(struct held *held, variable_find_module *find, void *context, str
 void held_rows_release(struct held_rows *rows)
 {
     free(rows->rows);
+    free(rows->sharers);
     free(rows->chain);
     *rows = (struct held_rows){0};
 }

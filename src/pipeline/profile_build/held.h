@@ -74,6 +74,8 @@ const struct held_place *held_place_at(const struct held *held, uint64_t address
 struct held_rows {
     struct profile_holder *rows; /* `sample` is 0; strings are the look's and `find`'s places' */
     size_t count;
+    struct profile_sharer *sharers; /* likewise; of the rows of kind SEVERAL */
+    size_t sharer_count;
     struct profile_chain *chain; /* likewise */
     size_t chain_count;
 };

@@ -29,9 +29,11 @@ struct proc_sample {
     size_t cell_count;
     struct profile_island *islands;
     size_t island_count;
-    struct held *held;              /* holders and chain are made from it; NULL: they are given */
+    struct held *held; /* holders, sharers and chain are made from it; NULL: they are given */
     struct profile_holder *holders; /* without `held` */
     size_t holder_count;
+    struct profile_sharer *sharers; /* likewise */
+    size_t sharer_count;
     struct profile_chain *chain;
     size_t chain_count;
     struct profile_block_type *types;

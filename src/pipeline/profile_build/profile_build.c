@@ -707,6 +707,14 @@ static int profile_build_put_holders(struct writer *writer, struct profile_holde
     return count ? profile_put_holders(writer->profile, rows, count) : 0;
 }
 
+static int profile_build_put_sharers(struct writer *writer, struct profile_sharer *rows,
+                                     size_t count, uint32_t sample)
+{
+    for (size_t i = 0; i < count; i++)
+        rows[i].sample = sample;
+    return count ? profile_put_sharers(writer->profile, rows, count) : 0;
+}
+
 static int profile_build_put_chain(struct writer *writer, struct profile_chain *rows, size_t count,
                                    uint32_t sample)
 {
@@ -726,6 +734,8 @@ static int profile_build_solve_held(struct writer *writer, const struct proc_sam
         return 0;
     int status = profile_build_put_holders(writer, rows.rows, rows.count, id);
     if (status == 0)
+        status = profile_build_put_sharers(writer, rows.sharers, rows.sharer_count, id);
+    if (status == 0)
         status = profile_build_put_chain(writer, rows.chain, rows.chain_count, id);
     held_rows_release(&rows);
     return status;
@@ -738,6 +748,9 @@ static int profile_build_write_holders(struct writer *writer, const struct proc_
         return profile_build_solve_held(writer, proc_sample);
     int status =
         profile_build_put_holders(writer, proc_sample->holders, proc_sample->holder_count, id);
+    if (status == 0)
+        status =
+            profile_build_put_sharers(writer, proc_sample->sharers, proc_sample->sharer_count, id);
     return status
                ? status
                : profile_build_put_chain(writer, proc_sample->chain, proc_sample->chain_count, id);

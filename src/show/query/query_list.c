@@ -55,6 +55,7 @@ static const struct query_list_known {
     {"container", "a sample's control group by kind and name"},
     {"island", "lost blocks that nothing points to, by call path"},
     {"holder", "who keeps the live blocks of a sample"},
+    {"sharer", "the holders of what no holder keeps alone"},
     {"chain", "how a block that was asked for is held"},
     {"heap_page", "pages of the heap, or stretches of them, by address"},
     {"source", "embedded source files"},

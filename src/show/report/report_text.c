@@ -388,7 +388,7 @@ static void report_text_add_holders(struct report_text *text)
             row->of->kind == PROFILE_HOLDER_REST)
             continue;
         strbuf_add_string(&line, shown++ ? "; " : "");
-        held_by_add_short(&line, row->of);
+        held_by_add_short(&line, &holders.now, row->of);
         strbuf_addf(&line, " %s",
                     human_percent((double)row->retained.bytes, (double)holders.held.bytes).text);
     }

@@ -13,10 +13,20 @@ export interface Named {
     file?: string | null;
     line?: number | null;
 }
+/* One of those that hold a row together (kind "several"). */
+export interface Sharer extends Named {
+    reached_blocks: number;
+    reached_bytes: number;
+    direct_bytes: number;
+    alone_blocks: number;
+    alone_bytes: number;
+}
 export interface Placed extends Named {
     id: number;
     parent: number; /* smaller than its own; 0: none */
     merged: number;
+    sharers?: readonly Sharer[]; /* the nearest, then by what they reach; absent: not known */
+    more_sharers?: number | null; /* beside these; null: any number */
 }
 export interface Sum {
     blocks: number;
@@ -39,10 +49,32 @@ export interface Grown extends Placed {
 
 export type TreeRow<Row> = Row & { level: number; hasBelow: boolean; says: string };
 
-export function nameOf(row: Named): string {
+function ownName(row: Named): string {
     if (row.function) return shortName(row.function);
     const of = row.of ? ` of ${baseName(row.of)}` : "";
     return row.name ? `${row.name}${of}` : `${row.kind}${of}`;
+}
+
+const NAMED = 2;
+
+/* "a, b and 28 more", as the command has it. */
+export function togetherOf(
+    sharers: readonly Named[],
+    more: number | null | undefined,
+    name: (row: Named) => string = ownName,
+): string {
+    const named = sharers.slice(0, more === 0 && sharers.length <= NAMED + 1 ? NAMED + 1 : NAMED),
+        others = sharers.length - named.length + (more ?? 0),
+        names = named.map(name).join(", ");
+    if (more === null) return `${names} and others`;
+    return others ? `${names} and ${count(others)} more` : names;
+}
+
+export function nameOf(row: Named & Partial<Pick<Placed, "sharers" | "more_sharers">>): string {
+    if (row.kind !== "several") return ownName(row);
+    return row.sharers?.length
+        ? togetherOf(row.sharers, row.more_sharers)
+        : `${ownName(row)} and others`;
 }
 export const placeOf = (row: Named): string => (row.file ? filePlace(row.file, row.line) : "");
 

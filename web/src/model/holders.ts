@@ -1,5 +1,6 @@
 /* Who keeps what, by the line that asked for it: of the tree of holders (doc/HELD.md) the roots that the
  * blocks of a line hang below. */
+import { togetherOf, type Sharer } from "./held.ts";
 
 export interface HolderRow {
     id: number;
@@ -13,6 +14,8 @@ export interface HolderRow {
     function?: string | null;
     file?: string | null;
     line?: number | null;
+    sharers?: readonly Sharer[];
+    more_sharers?: number | null;
 }
 
 /* By root, what of a line's blocks is below it. */
@@ -32,6 +35,8 @@ const kinds: Readonly<Record<string, string>> = {
 };
 
 function rootName(row: HolderRow): string {
+    if (row.sharers?.length)
+        return togetherOf(row.sharers, row.more_sharers, (each) => each.name ?? each.kind);
     const thread = row.thread === null ? "" : ` of thread ${row.thread}`;
     const name = row.name ?? row.function ?? kinds[row.kind] ?? row.kind;
     return `${name}${row.kind === "several" ? " and others" : ""}${thread}`;

@@ -9,6 +9,7 @@ import {
     placeOf,
     treeRows,
     type Placed,
+    type Sharer,
     type Sum,
     type TreeRow,
 } from "../model/held.ts";
@@ -162,6 +163,7 @@ function Holders({ held }: { held: Held }): JSX.Element {
                 />
             </div>
             {path.length > 0 && <HeldThrough path={path} />}
+            {path[0]?.sharers && <HeldTogether of={path[0]} sharers={path[0].sharers} />}
         </>
     );
 }
@@ -186,6 +188,42 @@ function HeldThrough({ path }: { path: readonly Holder[] }): JSX.Element {
                     </li>
                 ))}
             </ol>
+        </Card>
+    );
+}
+
+/* The holders of what none of them holds alone: what each of them reaches, and keeps beside. */
+function HeldTogether({ of, sharers }: { of: Holder; sharers: readonly Sharer[] }): JSX.Element {
+    const share = (part: number) =>
+        of.retained_bytes ? `${((part / of.retained_bytes) * 100).toFixed(1)} %` : "0 %";
+    return (
+        <Card title="Held together by">
+            <ol aria-label="Who holds together what none holds alone">
+                {sharers.map((each, at) => (
+                    <li key={at}>
+                        <b>{nameOf(each)}</b>{" "}
+                        <span class="dim">
+                            {[
+                                each.kind,
+                                placeOf(each),
+                                `reaches ${bytes(each.reached_bytes)} (${share(each.reached_bytes)})`,
+                                each.direct_bytes &&
+                                    `points itself to what keeps ${bytes(each.direct_bytes)}`,
+                                `keeps ${bytes(each.alone_bytes)} alone`,
+                            ]
+                                .filter(Boolean)
+                                .join(" · ")}
+                        </span>
+                    </li>
+                ))}
+            </ol>
+            {of.more_sharers !== 0 && (
+                <p class="dim">
+                    {of.more_sharers
+                        ? `${count(of.more_sharers)} more reach no more than the last of these.`
+                        : "There were too many to find all: there may be more, and they may reach more."}
+                </p>
+            )}
         </Card>
     );
 }

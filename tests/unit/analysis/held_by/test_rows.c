@@ -7,6 +7,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include "held_by/held_by.h"
 
@@ -162,6 +163,120 @@ static void rows_behind_one_that_is_missing_stay(void **state)
     held_by_release(&found);
 }
 
+/* ---- Several ---- */
+
+static struct profile_sharer sharer(uint32_t place, const char *name, const char *module,
+                                    uint64_t reached, uint64_t direct)
+{
+    return (struct profile_sharer){.sample = 1,
+                                   .holder = 1,
+                                   .place = place,
+                                   .kind = PROFILE_HOLDER_VARIABLE,
+                                   .name = name,
+                                   .module = module,
+                                   .thread = FIGURE_UNKNOWN,
+                                   .merged = figure_of(0),
+                                   .reached_bytes = reached,
+                                   .direct_bytes = direct};
+}
+
+static struct profile_sharer sharers_rest(uint32_t place, struct figure merged)
+{
+    struct profile_sharer rest = sharer(place, NULL, NULL, 0, 0);
+    rest.kind = PROFILE_HOLDER_REST;
+    rest.merged = merged;
+    return rest;
+}
+
+/* The rows of a profile with one row of several, of 1,000 bytes, as they are shown. */
+static void assert_shown(struct profile_sharer *sharers, size_t count, enum held_by_what by,
+                         const char *expected)
+{
+    struct held_by found;
+    char *text = NULL;
+    size_t length = 0;
+    FILE *out = open_memstream(&text, &length);
+    profile.holder_count = 0;
+    profile.sharers = sharers;
+    profile.sharer_count = count;
+    put_samples(1);
+    put(1, 1, 0, 0, 1000);
+    holders[0].kind = PROFILE_HOLDER_SEVERAL;
+    holders[0].module = "/lib/liba.so";
+    const struct held_by_options options = {.style = {.columns = 80}, .top = 10, .depth = 3};
+    assert_int_equal(held_by_find(&found, &profile, NULL, by), 0);
+    assert_int_equal(held_by_text(out, &found, &options), 0);
+    fclose(out);
+    const char *rows = strstr(text, "held by\n");
+    assert_non_null(rows);
+    assert_string_equal(rows + sizeof "held by\n" - 1, expected);
+    free(text);
+    held_by_release(&found);
+}
+
+#define ROW  "      1000 B    100 %            1  "
+#define MORE "                                      "
+
+static void several_are_named_and_what_each_reaches_is_said(void **state)
+{
+    const char *a = "/lib/liba.so", *b = "/lib/libb.so";
+    (void)state;
+    struct profile_sharer two[] = {sharer(1, "v0", a, 1000, 1000), sharer(2, "x", a, 1000, 0)};
+    assert_shown(two, 2, HELD_BY_HOLDER,
+                 ROW "v0, x\n" MORE "variables of liba.so; each reaches all of\n" MORE
+                     "it; all is right below the first\n");
+    struct profile_sharer three[] = {sharer(1, "v0", a, 1000, 600), sharer(2, "x", b, 500, 400),
+                                     sharer(3, "y", a, 100, 0)};
+    assert_shown(three, 3, HELD_BY_HOLDER,
+                 ROW "v0, x, y\n" MORE "reach 100 %, 50.0 % and 10.0 % of it\n");
+    struct profile_sharer many[] = {sharer(1, "v0", a, 1000, 600), sharer(2, "x", b, 500, 400),
+                                    sharer(3, "y", a, 100, 0), sharers_rest(4, figure_of(1200))};
+    assert_shown(many, 4, HELD_BY_HOLDER,
+                 ROW "v0, x and 1,201 more\n" MORE "reach 100 % and 50.0 % of it, the others\n" MORE
+                     "up to 10.0 %\n");
+    many[3].merged = FIGURE_UNKNOWN;
+    assert_shown(many, 4, HELD_BY_HOLDER,
+                 ROW "v0, x and others\n" MORE "reach 100 % and 50.0 % of it or more;\n" MORE
+                     "there are too many to find all\n");
+    many[3].merged = figure_of(1200);
+    many[0].direct_bytes = 810;
+    many[1].reached_bytes = many[2].reached_bytes = 1000;
+    assert_shown(many, 4, HELD_BY_HOLDER,
+                 ROW "v0, x and 1,201 more\n" MORE
+                     "3 or more reach all of it; 81.0 % is right\n" MORE "below the first\n");
+    struct profile_sharer five[] = {many[0], many[1], many[2], sharer(4, "z", a, 7, 0),
+                                    sharers_rest(5, figure_of(0))};
+    assert_shown(five, 5, HELD_BY_HOLDER,
+                 ROW "v0, x and 2 more\n" MORE "3 reach all of it, the others up to 0.7 %;\n" MORE
+                     "81.0 % is right below the first\n");
+}
+
+static void variables_without_a_name_are_their_librarys(void **state)
+{
+    struct profile_sharer two[] = {sharer(1, NULL, "/lib/libgvplugin_dot_layout.so.6.0.0", 1000, 0),
+                                   sharer(2, "(unnamed .bss)", "/lib/libb.so", 1000, 0)};
+    (void)state;
+    assert_shown(two, 2, HELD_BY_HOLDER,
+                 ROW "libgvpl….6.0.0, libb.so\n" MORE "each reaches all of it\n");
+}
+
+/* A recording of an older version names one of them. */
+static void several_of_an_older_recording_have_one_name(void **state)
+{
+    (void)state;
+    assert_shown(NULL, 0, HELD_BY_HOLDER, ROW "v0           variable of liba.so, and others\n");
+}
+
+static void what_variables_of_two_libraries_hold_is_no_librarys(void **state)
+{
+    struct profile_sharer two[] = {sharer(1, "v0", "/lib/liba.so", 1000, 0),
+                                   sharer(2, "x", "/usr/liba.so", 1000, 0)};
+    (void)state;
+    assert_shown(two, 2, HELD_BY_LIBRARY, ROW "several\n");
+    two[1].module = two[0].module;
+    assert_shown(two, 2, HELD_BY_LIBRARY, ROW "liba.so\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -170,6 +285,14 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_look_is_its_own_rows, set_up, tear_down),
         cmocka_unit_test_setup_teardown(numbers_beyond_the_rows_are_no_places, set_up, tear_down),
         cmocka_unit_test_setup_teardown(rows_behind_one_that_is_missing_stay, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(several_are_named_and_what_each_reaches_is_said, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(variables_without_a_name_are_their_librarys, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(several_of_an_older_recording_have_one_name, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(what_variables_of_two_libraries_hold_is_no_librarys, set_up,
+                                        tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,9 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include "graph/graph.h"
+#include "graph/graph_share.h"
 
-enum { BLOCKS = 40, WORDS = 6, HOLDERS = 4, RANGES = 3, NODES = 1 + HOLDERS + BLOCKS + RANGES };
-enum { ROUNDS = 1000, RANGE_RANK = 200, NO_RANK = 255 };
+enum { BLOCKS = 40, WORDS = 6, HOLDERS = 7, RANGES = 3, NODES = 1 + HOLDERS + BLOCKS + RANGES };
+enum { CHAIN = 2950, ROUNDS = 1000, RANGE_RANK = 200, NO_RANK = 255 };
 
 #define VTABLE 0x7000000ull
 
@@ -29,7 +30,7 @@ struct process {
     uint64_t class_at, *class_words; /* a class of GLib's: seven words */
 };
 
-static const uint8_t ranks[HOLDERS] = {0, 0, 1, 3};
+static const uint8_t ranks[HOLDERS] = {0, 0, 0, 0, 1, 1, 3};
 
 static bool process_read(void *context, uint64_t address, uint64_t *words, size_t count)
 {
@@ -84,6 +85,18 @@ static void process_graph(struct process *process, struct graph *graph)
         process_add_block(process, graph, i);
     for (uint32_t i = 0; i < RANGES && process->ranges[i].size_bytes; i++)
         graph_add_range_words(graph, i, process->range_words[i], WORDS);
+}
+
+/* ---- Chance ---- */
+
+static uint64_t random_state = 0x1234567;
+
+static uint64_t random_below(uint64_t limit)
+{
+    random_state ^= random_state << 13;
+    random_state ^= random_state >> 7;
+    random_state ^= random_state << 17;
+    return random_state % limit;
 }
 
 /* ---- The plainest way ---- */
@@ -250,6 +263,126 @@ static void plain_check_dominators(const struct plain *plain, const struct graph
     }
 }
 
+/* ---- Who holds it together, the plainest way ---- */
+
+/* A row for each holder, and for each range that is one: what it reaches. */
+struct plain_reached {
+    bool by[NODES][NODES];
+    bool is_holder[NODES];
+};
+
+static void plain_reach_from_each(const struct plain *plain, struct plain_reached *reached)
+{
+    memset(reached, 0, sizeof *reached);
+    for (size_t i = 1; i < plain->nodes; i++) {
+        reached->is_holder[i] = plain->edges[0][i];
+        if (reached->is_holder[i])
+            plain_search(plain, i, SIZE_MAX, reached->by[i]);
+    }
+}
+
+/* Nodes are together if they are in one group; what a node dominates is with it. */
+static uint32_t group_of(const struct graph_dominators *found, const struct graph_shares *shares,
+                         size_t node)
+{
+    uint32_t order = found->orders[node];
+    return order == GRAPH_NONE ? GRAPH_NONE : shares->group_of[found->tops[order]];
+}
+
+static uint64_t bytes_of(const struct graph *graph, size_t node)
+{
+    return node > HOLDERS && node - 1 - HOLDERS < graph->count
+               ? graph->blocks[node - 1 - HOLDERS].size_bytes
+               : 0;
+}
+
+static bool is_block(const struct graph *graph, size_t node)
+{
+    return node > HOLDERS && node - 1 - HOLDERS < graph->count;
+}
+
+static void check_share(const struct graph *graph, const struct graph_dominators *found,
+                        const struct graph_shares *shares, uint32_t group,
+                        const struct graph_share *share, const struct plain *plain,
+                        const struct plain_reached *reached)
+{
+    uint64_t count = 0, bytes = 0, direct = 0, alone = 0;
+    size_t holder = found->nodes[share->holder];
+    assert_true(reached->is_holder[holder]);
+    for (size_t i = 1; i < plain->nodes; i++) {
+        uint32_t order = found->orders[i];
+        if (order == GRAPH_NONE)
+            continue;
+        bool is_mine = group_of(found, shares, i) == group;
+        count += is_mine && reached->by[holder][i] && is_block(graph, i);
+        bytes += is_mine && reached->by[holder][i] ? bytes_of(graph, i) : 0;
+        direct += is_mine && plain->edges[holder][found->nodes[found->tops[order]]]
+                      ? bytes_of(graph, i)
+                      : 0;
+        alone += found->tops[order] == share->holder ? bytes_of(graph, i) : 0;
+    }
+    assert_int_equal(share->reached_count, count);
+    assert_int_equal(share->reached_bytes, bytes);
+    assert_int_equal(share->direct_bytes, direct);
+    assert_int_equal(share->alone_bytes, alone);
+}
+
+/* A group has all holders that reach something of it, each once, and its head reaches all. */
+static void check_group(const struct graph *graph, const struct graph_dominators *found,
+                        const struct graph_shares *shares, uint32_t group,
+                        const struct plain *plain, const struct plain_reached *reached)
+{
+    const struct graph_share_group *of = &shares->groups[group];
+    const struct graph_share *list = shares->shares + of->first;
+    uint32_t all = 0;
+    bool listed[NODES] = {false};
+    assert_false(of->is_part);
+    for (uint32_t i = 0; i < of->count; i++) {
+        check_share(graph, found, shares, group, &list[i], plain, reached);
+        assert_false(listed[found->nodes[list[i].holder]]);
+        listed[found->nodes[list[i].holder]] = true;
+        assert_true(i < 2 || list[i].reached_bytes <= list[i - 1].reached_bytes);
+    }
+    for (size_t holder = 1; holder < plain->nodes; holder++) {
+        bool any = false;
+        for (size_t i = 1; i < plain->nodes; i++) {
+            bool is_mine = group_of(found, shares, i) == group;
+            any |= is_mine && reached->by[holder][i];
+            if (is_mine && holder == found->nodes[list[0].holder])
+                assert_true(reached->by[holder][i]);
+        }
+        assert_int_equal(any, listed[holder]);
+        all += any;
+    }
+    assert_true(all >= 2);
+    assert_int_equal(of->all, all);
+}
+
+/* What one holder reaches, or holds as one, is in no group; all else is in one. */
+static size_t groups_seen;
+
+static void check_shares(const struct graph *graph, const struct graph_dominators *found,
+                         const struct plain *plain)
+{
+    static struct plain_reached reached;
+    struct graph_shares shares;
+    plain_reach_from_each(plain, &reached);
+    assert_int_equal(graph_share(&shares, graph, found, random_below(300)), 0);
+    for (size_t i = 1; i < plain->nodes; i++) {
+        size_t holders = 0, top = found->orders[i] == GRAPH_NONE
+                                      ? 0
+                                      : found->nodes[found->tops[found->orders[i]]];
+        for (size_t holder = 1; holder < plain->nodes; holder++)
+            holders += reached.by[holder][i];
+        assert_int_equal(group_of(found, &shares, i) != GRAPH_NONE,
+                         holders >= 2 && !reached.is_holder[top]);
+    }
+    groups_seen += shares.group_count;
+    for (uint32_t i = 0; i < shares.group_count; i++)
+        check_group(graph, found, &shares, i, plain, &reached);
+    graph_shares_release(&shares);
+}
+
 static void check_holders(struct plain *plain, struct graph *graph)
 {
     uint32_t of_roots[HOLDERS * WORDS];
@@ -261,20 +394,11 @@ static void check_holders(struct plain *plain, struct graph *graph)
     assert_int_equal(graph_dominate(graph, &holders, &found), 0);
     plain_rank(plain);
     plain_check_dominators(plain, &found);
+    check_shares(graph, &found, plain);
     graph_dominators_release(&found);
 }
 
 /* ---- Random processes ---- */
-
-static uint64_t random_state = 0x1234567;
-
-static uint64_t random_below(uint64_t limit)
-{
-    random_state ^= random_state << 13;
-    random_state ^= random_state >> 7;
-    random_state ^= random_state << 17;
-    return random_state % limit;
-}
 
 static uint64_t random_word(const struct process *process)
 {
@@ -324,9 +448,10 @@ static void random_process(struct process *process)
             process->words[i][k] = random_below(3) ? 0 : random_word(process);
     for (size_t i = 0; i < process->count; i++)
         process->borrowed[i] = random_below(4) ? 0 : (uint8_t)random_below(1u << WORDS);
+    uint64_t rare = random_below(2) ? 12 : 2;
     for (size_t i = 0; i < HOLDERS; i++)
         for (size_t k = 0; k < WORDS; k++)
-            process->roots[i][k] = random_below(12) ? 0 : random_word(process);
+            process->roots[i][k] = random_below(rare) ? 0 : random_word(process);
 }
 
 static void random_graphs(void **state)
@@ -350,6 +475,7 @@ static void random_graphs(void **state)
         graph_reach_release(&reach);
         graph_release(&graph);
     }
+    assert_true(groups_seen > ROUNDS / 10);
 }
 
 /* ---- Known ones ---- */
@@ -673,6 +799,120 @@ static void no_character_set_has_more_leaves_than_there_are_characters(void **st
     graph_release(&graph);
 }
 
+/* ---- Many holders ---- */
+
+/* Holder i points to block i, and block i to `below(i)`. */
+static void many_holders(struct graph_dominators *found, struct graph_shares *shares,
+                         uint32_t count, uint32_t (*below)(uint32_t block))
+{
+    static struct process nothing;
+    struct graph_memory memory = {process_read, process_is_vtable, NULL, &nothing};
+    struct graph_block *blocks = calloc(count, sizeof *blocks);
+    uint32_t *of_roots = calloc(count, sizeof *of_roots);
+    uint8_t *same = calloc(count, sizeof *same);
+    struct graph graph;
+    for (uint32_t i = 0; i < count; i++) {
+        blocks[i] = (struct graph_block){0x10000 + 64 * i, 48};
+        of_roots[i] = i;
+    }
+    assert_int_equal(graph_begin(&graph, blocks, count, &memory), 0);
+    assert_int_equal(graph_keep_holders(&graph, NULL, 0), 0);
+    for (uint32_t i = 0; i < count; i++)
+        graph_add_roots(&graph, 0x1000 + 8 * i, &blocks[i].address, 1);
+    for (uint32_t i = 0; i < count; i++)
+        graph_add_words(&graph, i, &blocks[below(i)].address, 1);
+    const struct graph_holders holders = {of_roots, same, count};
+    assert_int_equal(graph_dominate(&graph, &holders, found), 0);
+    assert_int_equal(graph_share(shares, &graph, found, 1), 0);
+    graph_release(&graph);
+    free(blocks);
+    free(of_roots);
+    free(same);
+}
+
+static uint32_t below_to_the_first(uint32_t block)
+{
+    (void)block;
+    return 0;
+}
+
+/* As classes lead to a class that they are derived from. */
+static void the_nearest_of_many_holders_is_first_and_all_are_counted(void **state)
+{
+    enum { COUNT = 50 };
+    struct graph_dominators found;
+    struct graph_shares shares;
+    (void)state;
+    many_holders(&found, &shares, COUNT, below_to_the_first);
+    assert_int_equal(shares.group_count, 1);
+    const struct graph_share_group *group = shares.groups;
+    assert_int_equal(group->all, COUNT);
+    assert_int_equal(group->count, GRAPH_SHARES_MOST);
+    assert_false(group->is_part);
+    assert_int_equal(found.nodes[shares.shares[0].holder], 1);
+    for (uint32_t i = 0; i < group->count; i++) {
+        assert_int_equal(shares.shares[i].reached_bytes, 48);
+        assert_int_equal(shares.shares[i].direct_bytes, i ? 0 : 48);
+        assert_int_equal(shares.shares[i].alone_bytes, i ? 48 : 0);
+    }
+    graph_shares_release(&shares);
+    graph_dominators_release(&found);
+}
+
+enum { RING = 5 };
+
+static uint32_t below_in_a_ring(uint32_t block)
+{
+    return (block + 1) % RING;
+}
+
+static void a_ring_is_held_by_all_that_lead_into_it(void **state)
+{
+    struct graph_dominators found;
+    struct graph_shares shares;
+    (void)state;
+    many_holders(&found, &shares, RING, below_in_a_ring);
+    assert_int_equal(shares.group_count, 1);
+    assert_int_equal(shares.groups->all, RING);
+    for (uint32_t i = 0; i < RING; i++) {
+        assert_int_equal(shares.shares[i].reached_count, RING);
+        assert_int_equal(shares.shares[i].direct_bytes, 48);
+    }
+    graph_shares_release(&shares);
+    graph_dominators_release(&found);
+}
+
+static uint32_t below_to_the_next(uint32_t block)
+{
+    return block + 1 < CHAIN ? block + 1 : block;
+}
+
+/* Block i is reached by i + 1 holders: that is more than is kept. What is said is true, and that it
+ * is not all is said too. */
+static void too_many_sets_are_known_in_part(void **state)
+{
+    struct graph_dominators found;
+    struct graph_shares shares;
+    uint32_t parts = 0;
+    (void)state;
+    many_holders(&found, &shares, CHAIN, below_to_the_next);
+    for (uint32_t i = 1; i < CHAIN; i++) {
+        uint32_t order = found.orders[1 + CHAIN + i];
+        const struct graph_share_group *group = &shares.groups[shares.group_of[order]];
+        assert_true(group->all >= 2);
+        assert_true(group->is_part || group->all == i + 1);
+        parts += group->is_part;
+        for (uint32_t k = 0; k < group->count; k++) {
+            uint32_t holder = found.nodes[shares.shares[group->first + k].holder] - 1;
+            assert_true(shares.shares[group->first + k].reached_bytes <= 48 * (CHAIN - holder));
+            assert_true(holder <= i || group->is_part);
+        }
+    }
+    assert_true(parts > 0 && parts < CHAIN / 10);
+    graph_shares_release(&shares);
+    graph_dominators_release(&found);
+}
+
 static void nothing_at_all(void **state)
 {
     (void)state;
@@ -701,6 +941,9 @@ int main(void)
         cmocka_unit_test(words_after_the_first_of_a_block_hold_nothing),
         cmocka_unit_test(fontconfig_points_by_offsets),
         cmocka_unit_test(no_character_set_has_more_leaves_than_there_are_characters),
+        cmocka_unit_test(the_nearest_of_many_holders_is_first_and_all_are_counted),
+        cmocka_unit_test(a_ring_is_held_by_all_that_lead_into_it),
+        cmocka_unit_test(too_many_sets_are_known_in_part),
         cmocka_unit_test(nothing_at_all),
         cmocka_unit_test(random_graphs),
     };

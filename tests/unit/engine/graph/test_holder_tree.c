@@ -11,13 +11,15 @@
 #include "graph/holder_tree.h"
 
 enum { HOLDERS = 3, BLOCKS = 50, RANGES = 2, ORDERS = 1 + HOLDERS + BLOCKS + RANGES };
-enum { PATHS = 6, ROUNDS = 2000 };
+enum { GROUPS = 3, PATHS = 6, ROUNDS = 2000 };
 
 struct sample {
     struct graph graph;
     struct graph_block blocks[BLOCKS];
     uint32_t nodes[ORDERS], orders[ORDERS], dominators[ORDERS];
     struct graph_dominators found;
+    uint32_t groups[ORDERS];
+    struct graph_shares shares;
     uint32_t paths[BLOCKS];
 };
 
@@ -58,6 +60,9 @@ static void sample_make(struct sample *sample)
                                               .nodes = sample->nodes,
                                               .orders = sample->orders,
                                               .dominators = sample->dominators};
+    for (uint32_t order = 0; order < ORDERS; order++)
+        sample->groups[order] = random_below(GROUPS);
+    sample->shares = (struct graph_shares){.group_of = sample->groups};
 }
 
 static uint32_t sample_path(void *context, uint32_t block)
@@ -145,7 +150,8 @@ static void random_trees(void **state)
         struct holder_tree tree;
         struct holder_path *paths;
         size_t count;
-        assert_int_equal(holder_tree_make(&tree, &sample.graph, &sample.found, &names), 0);
+        assert_int_equal(
+            holder_tree_make(&tree, &sample.graph, &sample.found, &sample.shares, &names), 0);
         check_tree(&sample, &tree);
         check_holders(&sample, &tree);
         assert_int_equal(holder_tree_cut(&tree, random_below(200), random_below(4)), 0);
@@ -175,7 +181,8 @@ static void a_list_is_one_group(void **state)
     sample.found.count = 42;
     const struct holder_names names = {sample_path, sample_range, &sample};
     struct holder_tree tree;
-    assert_int_equal(holder_tree_make(&tree, &sample.graph, &sample.found, &names), 0);
+    assert_int_equal(holder_tree_make(&tree, &sample.graph, &sample.found, &sample.shares, &names),
+                     0);
     assert_int_equal(tree.count, 3);
     assert_int_equal(tree.groups[0].retained_bytes, 400);
     assert_int_equal(tree.groups[1].own_count, 20);

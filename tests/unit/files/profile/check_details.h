@@ -112,6 +112,17 @@ static inline void check_holder(const struct profile_holder *got,
     assert_memory_equal(got, &same, sizeof same);
 }
 
+static inline void check_sharer(const struct profile_sharer *got,
+                                const struct profile_sharer *expected)
+{
+    struct profile_sharer same = *expected;
+    check_string(got->name, expected->name);
+    check_string(got->module, expected->module);
+    same.name = got->name;
+    same.module = got->module;
+    assert_memory_equal(got, &same, sizeof same);
+}
+
 static inline void check_chain(const struct profile_chain *got,
                                const struct profile_chain *expected)
 {
@@ -137,6 +148,9 @@ static inline void check_heap(const struct profile *profile)
     SAME(profile->holder_count, ITEMS(detail_holders));
     for (size_t i = 0; i < ITEMS(detail_holders); i++)
         check_holder(&profile->holders[i], &detail_holders[i]);
+    SAME(profile->sharer_count, ITEMS(detail_sharers));
+    for (size_t i = 0; i < ITEMS(detail_sharers); i++)
+        check_sharer(&profile->sharers[i], &detail_sharers[i]);
     SAME(profile->chain_count, ITEMS(detail_chains));
     for (size_t i = 0; i < ITEMS(detail_chains); i++)
         check_chain(&profile->chains[i], &detail_chains[i]);

@@ -191,6 +191,26 @@ static const struct profile_holder detail_holders[] = {
     {2, 3, 0, PROFILE_HOLDER_STACK, 0, "worker", NULL, {4711}, 0, 0, 0, 0, 0},
     {4000000000, 1, 0, PROFILE_HOLDER_REST, 0, NULL, NULL, {UNKNOWN}, 7, 3, 9, 3, INT64_MAX},
 };
+static const struct profile_sharer detail_sharers[] = {
+    {2,
+     1,
+     1,
+     PROFILE_HOLDER_VARIABLE,
+     0,
+     "a",
+     "/usr/bin/solver",
+     {UNKNOWN},
+     {0},
+     12,
+     600,
+     600,
+     1,
+     8},
+    {2, 1, 2, PROFILE_HOLDER_STACK, 0, "worker", NULL, {4711}, {0}, 3, 150, 0, 0, 0},
+    {2, 1, 3, PROFILE_HOLDER_MAPPING, 5, NULL, NULL, {UNKNOWN}, {0}, 1, INT64_MAX, 0, 0, 0},
+    {2, 1, 4, PROFILE_HOLDER_REST, 0, NULL, NULL, {UNKNOWN}, {70}, 0, 0, 0, 0, 0},
+    {4000000000, 1, 1, PROFILE_HOLDER_REST, 0, NULL, NULL, {UNKNOWN}, {UNKNOWN}, 0, 0, 0, 0, 0},
+};
 static const struct profile_chain detail_chains[] = {
     {2,
      0,
@@ -287,6 +307,8 @@ static inline int details_write(struct profile_writer *writer)
         error = profile_put_call_type(writer, &detail_call_types[i]);
     if (!error)
         error = profile_put_holders(writer, detail_holders, ITEMS(detail_holders));
+    if (!error)
+        error = profile_put_sharers(writer, detail_sharers, ITEMS(detail_sharers));
     if (!error)
         error = profile_put_chain(writer, detail_chains, ITEMS(detail_chains));
     for (size_t i = 0; i < ITEMS(detail_sources) && !error; i++)
