@@ -150,6 +150,7 @@ static int byte_columns_make_room(struct unpacker *unpacker, size_t bytes)
 {
     if (!unpacker->zstd && !(unpacker->zstd = ZSTD_createDCtx()))
         return -ENOMEM;
+    bytes += UNPACKER_BEYOND;
     return array_make_bare_room(&unpacker->plain, &unpacker->room, bytes, 1) ? 0 : -ENOMEM;
 }
 
@@ -177,5 +178,6 @@ int unpacker_unpack(struct unpacker *unpacker, const unsigned char *body, size_t
             columns[i] = (struct byte_source){plain, plain + list[i].plain_bytes, false};
         plain += list[i].plain_bytes;
     }
+    memset(plain, 0, UNPACKER_BEYOND);
     return numbers_source_left(&source) ? -EBADMSG : 0;
 }

@@ -23,6 +23,9 @@ void packer_release(struct packer *packer);
 int packer_pack(struct packer *packer, const struct byte_sink *columns, size_t count,
                 uint64_t noise, uint64_t bits);
 
+/* So many bytes behind the last column can be read, for readers that look for ends seldom. */
+enum { UNPACKER_BEYOND = 4096 };
+
 struct unpacker {
     void *zstd;
     unsigned char *plain;

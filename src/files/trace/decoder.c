@@ -21,22 +21,38 @@ void decoder_release(struct decoder *decoder)
     *decoder = (struct decoder){0};
 }
 
-/* ---- One record ---------------------------------------------------------------------------- */
+/* ---- What is read of a record ---------------------------------------------------------------
+ *
+ * Most columns are read without a look at their ends. Instead decoder_is_inside() looks at all of
+ * them every RECORDS_AT_ONCE records, and at the end of the block each must be used up. What lies
+ * behind a column is another one, and behind the last one UNPACKER_BEYOND bytes. A record takes at
+ * most 16 bytes of a column: two rests of 63 bits. */
 
-/* With rests in bytes, in all versions. */
-static uint64_t decoder_repeating_number(struct decoder *decoder, enum column tokens)
+#define DECODE static inline __attribute__((always_inline))
+
+enum { RECORDS_AT_ONCE = 128, MOST_BYTES = 16 };
+_Static_assert((RECORDS_AT_ONCE + 1) * MOST_BYTES <= UNPACKER_BEYOND, "room behind the columns");
+
+/* Where the decoder is in the columns that each record needs, kept in registers. */
+struct decoder_way {
+    const unsigned char *ops, *times[TIME_COLUMNS];
+    uint64_t time_bits; /* of decoder->time_bits */
+    uint64_t grid;
+    unsigned char *record;
+    uint32_t allowed; /* records before decoder_is_inside() must look */
+};
+
+static struct decoder_way decoder_way_of(const struct decoder *decoder)
 {
-    return numbers_source(&decoder->columns[tokens], &decoder->columns[tokens + 1]);
-}
+    struct decoder_way way = {
+        .ops = decoder->columns[COLUMN_OPS].at,
+        .grid = decoder->grid,
+        .record = decoder->records,
+    };
 
-static uint64_t decoder_number(struct decoder *decoder, enum column tokens)
-{
-    unsigned token;
-
-    if (decoder->version < 2)
-        return decoder_repeating_number(decoder, tokens);
-    token = numbers_source_byte(&decoder->columns[tokens]);
-    return numbers_source_rest_bits(&decoder->bits, token);
+    for (unsigned i = 0; i < TIME_COLUMNS; i++)
+        way.times[i] = decoder->columns[COLUMN_TIME_T + i].at;
+    return way;
 }
 
 static bool decoder_damaged(struct decoder *decoder)
@@ -45,20 +61,99 @@ static bool decoder_damaged(struct decoder *decoder)
     return false;
 }
 
-static uint64_t decoder_told_address(struct decoder *decoder, uint64_t *from)
+/* Has no column been read beyond its end? */
+static __attribute__((noinline)) bool decoder_is_inside(struct decoder *decoder,
+                                                        struct decoder_way way)
 {
-    return *from = prediction_at_way(*from, decoder_number(decoder, COLUMN_ADDRESS_T));
+    bool inside = true;
+
+    decoder->columns[COLUMN_OPS].at = way.ops;
+    for (unsigned i = 0; i < TIME_COLUMNS; i++)
+        decoder->columns[COLUMN_TIME_T + i].at = way.times[i];
+    decoder->time_bits.at = way.time_bits;
+    for (unsigned i = 0; i < COLUMNS; i++)
+        inside &= decoder->columns[i].at <= decoder->columns[i].end;
+    return inside && decoder->bits.at <= decoder->bits.end &&
+           decoder->time_bits.at <= decoder->time_bits.end;
 }
 
-static uint64_t decoder_told_birth(struct decoder *decoder, uint32_t head)
+/* Functions with `usual` are compiled twice: for version 2 without `met`, and for all else. */
+DECODE bool decoder_is_old(const struct decoder *decoder, bool usual)
 {
-    unsigned place =
-        decoder->version < 2 ? 0 : numbers_source_byte(&decoder->columns[COLUMN_PLACES]);
+    return !usual && decoder->version < 2;
+}
+
+DECODE unsigned decoder_byte(struct decoder *decoder, enum column column)
+{
+    return *decoder->columns[column].at++;
+}
+
+/* A token that few numbers need, or none. */
+static __attribute__((noinline)) uint64_t decoder_rare_rest(struct decoder *decoder,
+                                                            struct bit_source *rest, unsigned token)
+{
+    uint64_t number;
+    unsigned bits;
+
+    if (token > TOKEN_LARGEST)
+        return decoder_damaged(decoder);
+    number = numbers_token(token, &bits);
+    return number | numbers_source_bits(rest, bits);
+}
+
+/* With rests in bytes, in all versions. */
+DECODE uint64_t decoder_repeating_number(struct decoder *decoder, enum column tokens)
+{
+    struct byte_source *rest = &decoder->columns[tokens + 1];
+    const struct number_tokens *all = &decoder->tokens;
+    unsigned token = decoder_byte(decoder, tokens);
+    uint64_t word;
+
+    if (__builtin_expect(token > TOKEN_LARGEST, 0))
+        return decoder_damaged(decoder);
+    memcpy(&word, rest->at, sizeof word);
+    rest->at += all->bytes[token];
+    return all->base[token] | (le64toh(word) & all->mask[token]);
+}
+
+/* A number whose rest are the next bits of `data`, with no branch that depends on the token. */
+DECODE uint64_t decoder_rest_bits(const struct decoder *decoder, const unsigned char *data,
+                                  uint64_t *at, unsigned token)
+{
+    const struct number_tokens *all = &decoder->tokens;
+    uint64_t word;
+
+    memcpy(&word, data + *at / 8, sizeof word);
+    word = le64toh(word) >> *at % 8 & all->mask[token];
+    *at += all->bits[token];
+    return all->base[token] | word;
+}
+
+DECODE uint64_t decoder_number(struct decoder *decoder, enum column tokens, bool usual)
+{
+    unsigned token;
+
+    if (decoder_is_old(decoder, usual))
+        return decoder_repeating_number(decoder, tokens);
+    token = decoder_byte(decoder, tokens);
+    if (__builtin_expect(token >= TOKEN_WIDE, 0))
+        return decoder_rare_rest(decoder, &decoder->bits, token);
+    return decoder_rest_bits(decoder, decoder->bits.data, &decoder->bits.at, token);
+}
+
+/* ---- Addresses ----------------------------------------------------------------------------- */
+
+DECODE uint64_t decoder_told_address(struct decoder *decoder, uint64_t *from, bool usual)
+{
+    return *from = prediction_at_way(*from, decoder_number(decoder, COLUMN_ADDRESS_T, usual));
+}
+
+static __attribute__((noinline)) uint64_t decoder_birth_at_place(struct decoder *decoder,
+                                                                 uint32_t head, unsigned place)
+{
     struct prediction *model = decoder->model;
     uint64_t address;
 
-    if (!place)
-        return decoder_told_address(decoder, &model->own->last_birth);
     if (place > PLACES_END)
         return decoder_damaged(decoder);
     address = prediction_at_place(model, head, place);
@@ -66,38 +161,58 @@ static uint64_t decoder_told_birth(struct decoder *decoder, uint32_t head)
     return address;
 }
 
-static uint64_t decoder_birth_address(struct decoder *decoder, unsigned where, uint32_t head)
+DECODE uint64_t decoder_told_birth(struct decoder *decoder, uint32_t head, bool usual)
 {
-    struct prediction *model = decoder->model;
+    unsigned place = decoder_is_old(decoder, usual) ? 0 : decoder_byte(decoder, COLUMN_PLACES);
 
-    switch (where) {
-    case BIRTH_STACK:
-        return prediction_top(model, head);
-    case BIRTH_BEHIND:
-        return model->own->behind & WIRE_ADDRESS_MASK;
-    case BIRTH_LAST_FREED:
-        return model->own->last_freed;
-    default:
-        return decoder_told_birth(decoder, head);
-    }
+    return place ? decoder_birth_at_place(decoder, head, place)
+                 : decoder_told_address(decoder, &decoder->model->own->last_birth, usual);
 }
 
-static uint64_t decoder_told_free(struct decoder *decoder)
+DECODE uint64_t decoder_birth_off_stack(struct decoder *decoder, unsigned where, uint32_t head,
+                                        bool usual)
 {
-    uint64_t address = decoder_told_address(decoder, &decoder->model->last_told);
+    struct prediction *model = decoder->model;
+    uint64_t address;
+
+    if (where == BIRTH_BEHIND)
+        address = model->own->behind & WIRE_ADDRESS_MASK;
+    else if (where == BIRTH_LAST_FREED)
+        address = model->own->last_freed;
+    else
+        address = decoder_told_birth(decoder, head, usual);
+    prediction_leaves_stack(model, head, address);
+    return address;
+}
+
+DECODE uint64_t decoder_born(struct decoder *decoder, unsigned where,
+                             const struct prediction_path *path, bool usual)
+{
+    struct prediction *model = decoder->model;
+    uint32_t head = prediction_head(model, path->size_hash);
+    uint64_t address = where == BIRTH_STACK ? prediction_take_top(model, head)
+                                            : decoder_birth_off_stack(decoder, where, head, usual);
+
+    prediction_born(model, address, path);
+    return address;
+}
+
+DECODE uint64_t decoder_told_free(struct decoder *decoder, bool usual)
+{
+    uint64_t address = decoder_told_address(decoder, &decoder->model->last_told, usual);
 
     prediction_freed(decoder->model, address);
     return address;
 }
 
-static uint64_t decoder_freed_address(struct decoder *decoder, unsigned where)
+DECODE uint64_t decoder_freed(struct decoder *decoder, unsigned where, bool usual)
 {
     struct prediction *model = decoder->model;
     uint64_t birth = model->birth_count - 1ull;
 
     switch (where) {
     case FREE_TOLD:
-        return decoder_told_free(decoder);
+        return decoder_told_free(decoder, usual);
     case FREE_NEWEST:
         break;
     case FREE_AGE:
@@ -107,236 +222,347 @@ static uint64_t decoder_freed_address(struct decoder *decoder, unsigned where)
         birth = model->last_freed_birth +
                 varint_unzigzag(decoder_repeating_number(decoder, COLUMN_STEP_T));
     }
-    if (birth >= model->birth_count)
+    if (__builtin_expect(birth >= model->birth_count, 0))
         return decoder_damaged(decoder);
-    prediction_freed_birth(model, (uint32_t)birth);
-    return model->own->last_freed;
+    return prediction_freed_birth(model, (uint32_t)birth);
 }
 
-static uint32_t decoder_new_path(struct decoder *decoder, uint64_t node)
+/* ---- Paths and shapes ---------------------------------------------------------------------- */
+
+DECODE uint32_t decoder_new_path(struct decoder *decoder, uint64_t node)
 {
     struct prediction *model = decoder->model;
 
     if (model->path_count == FORMAT_BLOCK_EVENTS || node > UINT32_MAX)
         return MODEL_NONE;
-    model->paths[model->path_count] = (struct prediction_path){.node = (uint32_t)node};
-    return model->path_count++;
+    return prediction_new_path(model, (uint32_t)node);
 }
 
-/* The number of a path, or MODEL_NONE. */
-static uint32_t decoder_told_path(struct decoder *decoder, const struct prediction_guesses *guesses)
+/* The number of a path that is not guessed. Not below path_count: there is none. */
+DECODE uint32_t decoder_told_path(struct decoder *decoder, unsigned how, bool usual)
 {
     struct prediction *model = decoder->model;
-    unsigned how = numbers_source_byte(&decoder->columns[COLUMN_PATHS]);
     uint64_t back;
 
-    model->fresh = how == PATH_FRESH;
-    if (how < PATH_GUESSES)
-        return prediction_guessed(guesses, how) - 1;
     switch (how) {
     case PATH_FRESH:
-        model->highest_node += decoder_number(decoder, COLUMN_FRESH_T) + 1;
+        model->highest_node += decoder_number(decoder, COLUMN_FRESH_T, usual) + 1;
         return decoder_new_path(decoder, model->highest_node);
     case PATH_OLD:
-        model->last_old_node += varint_unzigzag(decoder_number(decoder, COLUMN_OLD_T));
+        model->last_old_node += varint_unzigzag(decoder_number(decoder, COLUMN_OLD_T, usual));
         return decoder_new_path(decoder, model->last_old_node);
     case PATH_KNOWN:
-        back = decoder_number(decoder, COLUMN_KNOWN_T);
+        back = decoder_number(decoder, COLUMN_KNOWN_T, usual);
         return back < model->path_count ? (uint32_t)(model->path_count - 1 - back) : MODEL_NONE;
     default:
         return MODEL_NONE;
     }
 }
 
-static bool decoder_decode_shape(struct decoder *decoder, unsigned flags, unsigned lane,
-                                 struct wire_record *record)
+/* NULL: that makes no sense. */
+DECODE struct prediction_path *decoder_path(struct decoder *decoder, unsigned lane, bool usual)
 {
     struct prediction *model = decoder->model;
     struct prediction_guesses guesses = prediction_guess(model, lane);
-    uint32_t number_of_path = decoder_told_path(decoder, &guesses);
-    uint64_t slack, align;
+    unsigned how = decoder_byte(decoder, COLUMN_PATHS);
+    uint32_t path;
 
-    if (number_of_path == MODEL_NONE)
-        return decoder_damaged(decoder);
-    struct prediction_path *path = &model->paths[number_of_path];
-    prediction_saw_path(model, lane, &guesses, number_of_path);
-    if (!(flags & OP_SAME_SHAPE)) {
-        path->size += varint_unzigzag(decoder_repeating_number(decoder, COLUMN_SIZE_T));
-        slack = prediction_slack(path->size) +
-                varint_unzigzag(decoder_repeating_number(decoder, COLUMN_SLACK_T));
-        align = numbers_source_byte(&decoder->columns[COLUMN_ALIGN]);
-        path->slack_align = (slack & WIRE_MAX_SLACK) | align << 24;
-    }
-    record->size_bytes = path->size;
-    record->detail = path->slack_align << 32 | path->node;
-    return true;
+    model->fresh = how == PATH_FRESH;
+    path = how < PATH_GUESSES ? prediction_guessed(model, &guesses, how)
+                              : decoder_told_path(decoder, how, usual);
+    if (__builtin_expect(path >= model->path_count, 0))
+        return NULL;
+    prediction_saw_path(model, lane, &guesses, path);
+    return &model->paths[path];
 }
 
+DECODE void decoder_new_shape(struct decoder *decoder, struct prediction_path *path)
+{
+    uint64_t size = path->size + varint_unzigzag(decoder_repeating_number(decoder, COLUMN_SIZE_T));
+    uint64_t slack =
+        prediction_slack(size) + varint_unzigzag(decoder_repeating_number(decoder, COLUMN_SLACK_T));
+    uint64_t align = decoder_byte(decoder, COLUMN_ALIGN);
+
+    prediction_set_shape(path, size,
+                         align << 56 | (slack & WIRE_MAX_SLACK) << 32 | (uint32_t)path->detail);
+}
+
+/* ---- Times --------------------------------------------------------------------------------- */
+
+/* UINT64_MAX: no further record is off the grid. */
 static void decoder_next_off(struct decoder *decoder)
 {
     struct byte_source *offs = &decoder->columns[COLUMN_OFFS];
 
-    decoder->has_off = numbers_source_left(offs) > 0;
-    if (decoder->has_off)
-        decoder->until_off = numbers_source_varint(offs);
+    decoder->until_off = numbers_source_left(offs) ? numbers_source_varint(offs) : UINT64_MAX;
 }
 
-static uint64_t decoder_time_off_grid(struct decoder *decoder)
+static __attribute__((noinline)) uint64_t decoder_rare_steps(struct decoder *decoder,
+                                                             unsigned token)
 {
-    uint64_t off = numbers_source_varint(&decoder->columns[COLUMN_OFFS]),
-             time = decoder->grid + off;
-
-    if (off == decoder->last_off) {
-        decoder->grid = time;
-        decoder->last_off = 0;
-    } else {
-        decoder->last_off = off;
-    }
-    decoder_next_off(decoder);
-    return time;
+    if (token == TOKEN_BACK)
+        return ~numbers_source_bits(&decoder->time_bits, 64);
+    return decoder_rare_rest(decoder, &decoder->time_bits, token);
 }
 
-static uint64_t decoder_decode_steps(struct decoder *decoder, unsigned token)
+static uint64_t decoder_old_steps(struct decoder *decoder, unsigned token)
 {
     struct byte_source *rest = &decoder->columns[COLUMN_TIME_R];
 
-    if (decoder->version < 2)
-        return token == TOKEN_BACK ? ~numbers_source_low_bytes(rest, 64)
-                                   : numbers_source_rest(rest, token);
-    return token == TOKEN_BACK ? ~numbers_source_bits(&decoder->time_bits, 64)
-                               : numbers_source_rest_bits(&decoder->time_bits, token);
+    return token == TOKEN_BACK ? ~numbers_source_low_bytes(rest, 64)
+                               : numbers_source_rest(rest, token);
 }
 
-static uint64_t decoder_decode_time(struct decoder *decoder, unsigned context)
+DECODE uint64_t decoder_steps(struct decoder *decoder, struct decoder_way *way, unsigned context,
+                              bool usual)
 {
-    unsigned token = numbers_source_byte(&decoder->columns[COLUMN_TIME_T + context]);
-    uint64_t steps = token < TOKEN_PLAIN ? token : decoder_decode_steps(decoder, token);
+    unsigned token = *way->times[context]++;
+    uint64_t steps;
 
-    decoder->grid += steps * (uint64_t)decoder->step;
-    if (decoder->has_off && decoder->until_off-- == 0)
-        return decoder_time_off_grid(decoder);
-    decoder->last_off = 0;
-    return decoder->grid;
+    if (decoder_is_old(decoder, usual))
+        return token < TOKEN_PLAIN ? token : decoder_old_steps(decoder, token);
+    if (__builtin_expect(token < TOKEN_WIDE, 1))
+        return decoder_rest_bits(decoder, decoder->time_bits.data, &way->time_bits, token);
+    decoder->time_bits.at = way->time_bits;
+    steps = decoder_rare_steps(decoder, token);
+    way->time_bits = decoder->time_bits.at;
+    return steps;
 }
 
-static uint64_t decoder_decode_address(struct decoder *decoder, enum op_class class, unsigned where,
-                                       const struct wire_record *record)
+DECODE uint64_t decoder_time(struct decoder *decoder, struct decoder_way *way, unsigned context,
+                             bool usual)
 {
-    struct prediction *model = decoder->model;
-    uint64_t address;
-    uint32_t head;
-
-    switch (class) {
-    case OP_BIRTH:
-        head = prediction_head(model, prediction_size_hash(record->size_bytes, record->detail));
-        address = decoder_birth_address(decoder, where, head);
-        prediction_born(model, address, record->size_bytes, record->detail, head);
-        return address;
-    case OP_FREE:
-        return decoder_freed_address(decoder, where);
-    case OP_VALUE:
-        return decoder_number(decoder, COLUMN_VALUE_T) & WIRE_ADDRESS_MASK;
-    default:
-        return decoder_told_address(decoder, &model->last_told);
-    }
+    way->grid += decoder_steps(decoder, way, context, usual) * (uint64_t)decoder->step;
+    return way->grid;
 }
 
-static bool decoder_decode_raw(struct decoder *decoder, size_t bytes)
-{
-    const unsigned char *raw = numbers_source_bytes(&decoder->columns[COLUMN_RAW], bytes);
-
-    if (!raw)
-        return decoder_damaged(decoder);
-    memcpy(decoder->records + decoder->bytes, raw, bytes);
-    decoder->bytes += bytes;
-    return true;
-}
-
-/* What is cut off holds no whole record, as that would be one more than the block says. */
-static bool decoder_decode_cut(struct decoder *decoder, size_t bytes)
-{
-    const unsigned char *at = decoder->records + decoder->bytes;
-    uint64_t word = 0;
-
-    if (!decoder_decode_raw(decoder, bytes))
-        return false;
-    memcpy(&word, at, bytes < sizeof word ? bytes : sizeof word);
-    return bytes < 16 || wire_record_bytes(word) > bytes || decoder_damaged(decoder);
-}
-
-/* A record kept as it is says itself how long it is. */
-static bool decoder_decode_raw_record(struct decoder *decoder)
-{
-    const struct byte_source *raw = &decoder->columns[COLUMN_RAW];
-
-    if (numbers_source_left(raw) < 16)
-        return decoder_damaged(decoder);
-    return decoder_decode_raw(decoder, raw->at[7] & WIRE_LONG ? 32 : 16);
-}
+/* ---- One record ---------------------------------------------------------------------------- */
 
 /* Word by word: a copy of the record would have to wait until all of it is in the cache (a fifth of
  * all decoding). */
-static void decoder_put_word(struct decoder *decoder, uint64_t word)
+DECODE void decoder_put_word(struct decoder_way *way, uint64_t word)
 {
-    memcpy(decoder->records + decoder->bytes, &word, sizeof word);
-    decoder->bytes += sizeof word;
+    memcpy(way->record, &word, sizeof word);
+    way->record += sizeof word;
 }
 
-static void decoder_note_met(struct decoder *decoder, uint32_t birth)
+/* A kind of the block, and how its records are decoded. */
+struct decoded_kind {
+    uint64_t word;       /* the kind << 56 */
+    unsigned char class; /* enum op_class */
+    bool is_long, is_short_free;
+};
+
+DECODE void decoder_put(struct decoder_way *way, const struct decoded_kind *what, uint64_t address,
+                        uint64_t ticks, const struct prediction_path *path)
 {
-    if (decoder->met)
+    decoder_put_word(way, what->word | address);
+    decoder_put_word(way, ticks);
+    if (!path)
+        return;
+    decoder_put_word(way, path->size);
+    decoder_put_word(way, path->detail);
+}
+
+DECODE void decoder_note_met(struct decoder *decoder, uint32_t birth, bool usual)
+{
+    if (!usual && decoder->met)
         decoder->met[decoder->records_done++] = birth;
 }
 
-struct decoded_kind {
-    unsigned kind;
-    enum op_class class;
-};
-
-static bool decoder_decode_record(struct decoder *decoder, const struct decoded_kind *kinds)
+DECODE bool decoder_decode_birth(struct decoder *decoder, struct decoder_way *way,
+                                 const struct decoded_kind *what, unsigned op, bool usual)
 {
-    unsigned op = numbers_source_byte(&decoder->columns[COLUMN_OPS]);
-    struct decoded_kind what = kinds[op >> 3];
-    struct wire_record record = {0}; /* short ones have no size */
+    struct prediction_path *path = decoder_path(decoder, 0, usual);
+    unsigned context;
     uint64_t address;
 
-    if (!(op >> 3)) {
-        decoder_note_met(decoder, DECODER_UNNUMBERED);
-        return decoder_decode_raw_record(decoder);
-    }
-    if (what.class == OP_RAW)
-        return decoder_damaged(decoder);
-    if (!(what.kind & WIRE_LONG))
-        decoder->model->own->gap++;
-    else if (!decoder_decode_shape(decoder, op, what.class == OP_BIRTH ? 0 : 1, &record))
+    if (!path)
         return false;
-    address = decoder_decode_address(decoder, what.class, op & OP_WHERE, &record);
-    decoder_note_met(decoder, prediction_met(decoder->model, what.class, op));
-    record.kind_address = (uint64_t)what.kind << 56 | address;
-    record.ticks =
-        decoder_decode_time(decoder, prediction_time_context(decoder->model, what.class));
-    decoder_put_word(decoder, record.kind_address);
-    decoder_put_word(decoder, record.ticks);
-    if (what.kind & WIRE_LONG) {
-        decoder_put_word(decoder, record.size_bytes);
-        decoder_put_word(decoder, record.detail);
+    if (!(op & OP_SAME_SHAPE))
+        decoder_new_shape(decoder, path);
+    address = decoder_born(decoder, op & OP_WHERE, path, usual);
+    context = prediction_time_context(decoder->model, OP_BIRTH);
+    decoder_note_met(decoder, MODEL_NONE, usual);
+    decoder_put(way, what, address, decoder_time(decoder, way, context, usual), path);
+    return true;
+}
+
+DECODE void decoder_decode_free(struct decoder *decoder, struct decoder_way *way,
+                                const struct decoded_kind *what, unsigned op,
+                                const struct prediction_path *path, bool usual)
+{
+    uint64_t address = decoder_freed(decoder, op & OP_WHERE, usual);
+    unsigned context = prediction_time_context(decoder->model, OP_FREE);
+
+    decoder_note_met(decoder, prediction_met(decoder->model, OP_FREE, op), usual);
+    decoder_put(way, what, address, decoder_time(decoder, way, context, usual), path);
+}
+
+DECODE void decoder_decode_other(struct decoder *decoder, struct decoder_way *way,
+                                 const struct decoded_kind *what,
+                                 const struct prediction_path *path, bool usual)
+{
+    unsigned context = prediction_time_context(decoder->model, what->class);
+    uint64_t address = what->class == OP_VALUE
+                           ? decoder_number(decoder, COLUMN_VALUE_T, usual) & WIRE_ADDRESS_MASK
+                           : decoder_told_address(decoder, &decoder->model->last_told, usual);
+
+    decoder_note_met(decoder, MODEL_NONE, usual);
+    decoder_put(way, what, address, decoder_time(decoder, way, context, usual), path);
+}
+
+static bool decoder_decode_raw(struct decoder *decoder, unsigned char *to, size_t bytes)
+{
+    const unsigned char *raw = numbers_source_bytes(&decoder->columns[COLUMN_RAW], bytes);
+
+    if (raw)
+        memcpy(to, raw, bytes);
+    return raw;
+}
+
+/* A record kept as it is says itself how long it is. Returns its bytes; 0: there is none. */
+static size_t decoder_decode_raw_record(struct decoder *decoder, unsigned char *to)
+{
+    const struct byte_source *raw = &decoder->columns[COLUMN_RAW];
+    size_t bytes;
+
+    decoder_note_met(decoder, DECODER_UNNUMBERED, false);
+    if (numbers_source_left(raw) < 16)
+        return 0;
+    bytes = raw->at[7] & WIRE_LONG ? 32 : 16;
+    return decoder_decode_raw(decoder, to, bytes) ? bytes : 0;
+}
+
+/* What is cut off holds no whole record, as that would be one more than the block says. */
+static bool decoder_decode_cut(struct decoder *decoder, unsigned char *to, size_t bytes)
+{
+    uint64_t word = 0;
+
+    if (!decoder_decode_raw(decoder, to, bytes))
+        return false;
+    memcpy(&word, to, bytes < sizeof word ? bytes : sizeof word);
+    return bytes < 16 || wire_record_bytes(word) > bytes;
+}
+
+DECODE bool decoder_decode_rarer(struct decoder *decoder, struct decoder_way *way,
+                                 const struct decoded_kind *what, unsigned op, bool usual)
+{
+    struct prediction_path *path = NULL;
+    size_t bytes;
+
+    if (what->class == OP_RAW) {
+        bytes = op >> 3 ? 0 : decoder_decode_raw_record(decoder, way->record);
+        decoder->until_off += bytes != 0; /* it has no time */
+        way->record += bytes;
+        return bytes != 0;
     }
+    if (!what->is_long) {
+        decoder->model->own->gap++;
+    } else {
+        path = decoder_path(decoder, 1, usual);
+        if (!path)
+            return false;
+        if (!(op & OP_SAME_SHAPE))
+            decoder_new_shape(decoder, path);
+    }
+    if (what->class == OP_FREE)
+        decoder_decode_free(decoder, way, what, op, path, usual);
+    else
+        decoder_decode_other(decoder, way, what, path, usual);
+    return true;
+}
+
+DECODE bool decoder_decode_record(struct decoder *decoder, struct decoder_way *way,
+                                  const struct decoded_kind *kinds, bool usual)
+{
+    unsigned op = *way->ops++;
+    const struct decoded_kind *what = &kinds[op >> 3];
+
+    if (what->class == OP_BIRTH)
+        return decoder_decode_birth(decoder, way, what, op, usual);
+    if (!what->is_short_free)
+        return decoder_decode_rarer(decoder, way, what, op, usual);
+    decoder->model->own->gap++;
+    decoder_decode_free(decoder, way, what, op, NULL, usual);
     return true;
 }
 
 /* ---- Runs and notes ------------------------------------------------------------------------ */
 
-static bool decoder_decode_runs(struct decoder *decoder, const struct decoded_kind *kinds,
-                                uint32_t events)
+/* How many of so many records may be decoded now as if all were on the grid; 0: the block is
+ * damaged. Where the next one is off the grid it is one, and decoder_put_off() puts its time right.
+ */
+DECODE uint64_t decoder_portion(struct decoder *decoder, struct decoder_way *way, uint64_t records)
+{
+    if (!way->allowed) {
+        if (!decoder_is_inside(decoder, *way))
+            return 0;
+        way->allowed = RECORDS_AT_ONCE;
+    }
+    if (records > way->allowed)
+        records = way->allowed;
+    if (records > decoder->until_off)
+        records = decoder->until_off ? decoder->until_off : 1;
+    way->allowed -= (uint32_t)records;
+    return records;
+}
+
+/* The record before is off the grid. Where the one before that was off by the same, the grid moves
+ * there. Returns the grid. */
+static uint64_t decoder_put_off(struct decoder *decoder, unsigned char *record, uint64_t grid)
+{
+    uint64_t off = numbers_source_varint(&decoder->columns[COLUMN_OFFS]), time = grid + off;
+    bool again = off == decoder->last_off;
+
+    memcpy(record + 8, &time, sizeof time);
+    decoder_next_off(decoder);
+    decoder->last_off = again || decoder->until_off ? 0 : off;
+    return again ? time : grid;
+}
+
+DECODE bool decoder_decode_portion(struct decoder *decoder, struct decoder_way *way,
+                                   const struct decoded_kind *kinds, uint64_t records, bool usual)
+{
+    const unsigned char *end = way->ops + records;
+    unsigned char *record = way->record;
+    bool is_off = !decoder->until_off;
+
+    decoder->until_off -= is_off ? 0 : records;
+    while (way->ops < end)
+        if (!decoder_decode_record(decoder, way, kinds, usual))
+            return false;
+    if (!is_off)
+        return true;
+    if (decoder->until_off) /* the record has no time */
+        decoder->until_off = 0;
+    else
+        way->grid = decoder_put_off(decoder, record, way->grid);
+    return true;
+}
+
+DECODE bool decoder_decode_run(struct decoder *decoder, struct decoder_way *way,
+                               const struct decoded_kind *kinds, uint64_t records, bool usual)
+{
+    while (records) {
+        uint64_t portion = decoder_portion(decoder, way, records);
+        if (!portion || !decoder_decode_portion(decoder, way, kinds, portion, usual))
+            return false;
+        records -= portion;
+    }
+    return true;
+}
+
+DECODE bool decoder_decode_runs(struct decoder *decoder, const struct decoded_kind *kinds,
+                                uint32_t events, bool usual)
 {
     struct byte_source *source = &decoder->columns[COLUMN_RUNS];
+    struct decoder_way way = decoder_way_of(decoder);
     uint64_t stream = 0, records, cut;
-    size_t begin;
+    const unsigned char *begin;
 
-    decoder->bytes = decoder->run_count = 0;
-    decoder->records_done = 0;
     while (numbers_source_left(source)) {
-        begin = decoder->bytes;
+        begin = way.record;
         stream += varint_unzigzag(numbers_source_varint(source));
         prediction_set_stream(decoder->model, (uint32_t)stream);
         records = numbers_source_varint(source);
@@ -344,15 +570,27 @@ static bool decoder_decode_runs(struct decoder *decoder, const struct decoded_ki
         if (records > events || cut > CUT_BYTES_MAX || decoder->run_count == decoder->run_room)
             return false;
         events -= (uint32_t)records;
-        for (; records; records--)
-            if (!decoder_decode_record(decoder, kinds))
-                return false;
-        if (cut && !decoder_decode_cut(decoder, cut))
+        if (!decoder_decode_run(decoder, &way, kinds, records, usual) ||
+            (cut && !decoder_decode_cut(decoder, way.record, cut)))
             return false;
+        way.record += cut;
         decoder->runs[decoder->run_count++] =
-            (struct replay_run){(uint32_t)stream, (uint32_t)(decoder->bytes - begin)};
+            (struct replay_run){(uint32_t)stream, (uint32_t)(way.record - begin)};
     }
-    return events == 0;
+    decoder->bytes = (size_t)(way.record - decoder->records);
+    return events == 0 && decoder_is_inside(decoder, way);
+}
+
+static bool decoder_decode_usual_runs(struct decoder *decoder, const struct decoded_kind *kinds,
+                                      uint32_t events)
+{
+    return decoder_decode_runs(decoder, kinds, events, true);
+}
+
+static bool decoder_decode_other_runs(struct decoder *decoder, const struct decoded_kind *kinds,
+                                      uint32_t events)
+{
+    return decoder_decode_runs(decoder, kinds, events, false);
 }
 
 static int decoder_make_note_room(struct decoder *decoder)
@@ -413,9 +651,12 @@ static int decoder_make_room(struct decoder *decoder, uint32_t events)
     size_t runs = numbers_source_left(&decoder->columns[COLUMN_RUNS]) / 3;
     size_t bytes = (size_t)events * 32 + numbers_source_left(&decoder->columns[COLUMN_RAW]);
 
-    /* Not cleared: nothing of it is read that has not been written in the block. */
-    if (!decoder->model && !(decoder->model = malloc(sizeof *decoder->model)))
-        return -ENOMEM;
+    if (!decoder->model) {
+        numbers_list_tokens(&decoder->tokens);
+        decoder->model = calloc(1, sizeof *decoder->model);
+        if (!decoder->model)
+            return -ENOMEM;
+    }
     if (runs + 1 > decoder->run_room) {
         free(decoder->runs);
         decoder->runs = malloc((runs + 1) * sizeof *decoder->runs);
@@ -434,13 +675,17 @@ static void decoder_read_kinds(struct byte_source *source,
 {
     memset(kinds, 0, (OP_KINDS_MAX + 1) * sizeof *kinds);
     for (unsigned i = 1; i <= OP_KINDS_MAX && numbers_source_left(source); i++) {
-        kinds[i].kind = numbers_source_byte(source);
-        kinds[i].class = prediction_op_class_of(kinds[i].kind);
+        unsigned kind = numbers_source_byte(source);
+        enum op_class class = prediction_op_class_of(kind);
+        bool is_long = kind & WIRE_LONG;
+        kinds[i] = (struct decoded_kind){(uint64_t)kind << 56, (unsigned char)class, is_long,
+                                         class == OP_FREE && !is_long};
     }
 }
 
 static void decoder_begin_bits(struct decoder *decoder)
 {
+    decoder->bits = decoder->time_bits = (struct bit_source){0};
     if (decoder->version < 2)
         return;
     decoder->bits = numbers_bit_source_of(&decoder->columns[COLUMN_BITS]);
@@ -480,8 +725,11 @@ int decoder_decode(struct decoder *decoder, unsigned version, const unsigned cha
     decoder->step = (int64_t)numbers_source_varint(offs);
     decoder->grid = numbers_source_varint(offs);
     decoder->last_off = 0;
+    decoder->bytes = decoder->run_count = 0;
+    decoder->records_done = 0;
     decoder_next_off(decoder);
-    if (!decoder_decode_runs(decoder, kinds, events))
+    if (!(version < 2 || decoder->met ? decoder_decode_other_runs(decoder, kinds, events)
+                                      : decoder_decode_usual_runs(decoder, kinds, events)))
         return -EBADMSG;
     error = decoder_decode_notes(decoder);
     return error ? error : decoder_is_used_up(decoder) ? 0 : -EBADMSG;

@@ -21,7 +21,7 @@ struct decoder {
     struct prediction *model;
     uint64_t grid, last_off, until_off;
     int64_t step;
-    bool has_off;
+    struct number_tokens tokens;
     struct replay_run *runs;
     size_t run_count, run_room;
     unsigned char *records;

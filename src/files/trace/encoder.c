@@ -303,12 +303,11 @@ static void encoder_tell_place(struct encoder *encoder, uint32_t head, uint64_t 
         prediction_took_place(model, head, place);
 }
 
-static unsigned encoder_tell_birth(struct encoder *encoder, const struct wire_record *record)
+static unsigned encoder_tell_birth(struct encoder *encoder, uint64_t address,
+                                   const struct prediction_path *path)
 {
     struct prediction *model = encoder->model;
-    uint64_t address = record->kind_address & WIRE_ADDRESS_MASK;
-    uint32_t head =
-        prediction_head(model, prediction_size_hash(record->size_bytes, record->detail));
+    uint32_t head = prediction_head(model, path->size_hash);
     struct prediction_stream *own = model->own;
     unsigned where = BIRTH_TOLD;
 
@@ -320,7 +319,8 @@ static unsigned encoder_tell_birth(struct encoder *encoder, const struct wire_re
         where = BIRTH_LAST_FREED;
     else
         encoder_tell_place(encoder, head, address);
-    prediction_born(model, address, record->size_bytes, record->detail, head);
+    prediction_leaves_stack(model, head, address);
+    prediction_born(model, address, path);
     return where;
 }
 
@@ -358,8 +358,7 @@ static uint32_t encoder_path_of(struct encoder *encoder, uint32_t node, bool *is
 
     *is_new = !slot->path_1;
     if (*is_new) {
-        slot->path_1 = model->path_count + 1;
-        model->paths[model->path_count++] = (struct prediction_path){.node = node};
+        slot->path_1 = prediction_new_path(model, node) + 1;
     }
     return slot->path_1 - 1;
 }
@@ -387,7 +386,7 @@ static void encoder_tell_known_path(struct encoder *encoder,
     struct byte_sink *columns = encoder->columns;
     unsigned how = 0;
 
-    while (how < PATH_GUESSES && prediction_guessed(guesses, how) != path + 1)
+    while (how < PATH_GUESSES && prediction_guessed(encoder->model, guesses, how) != path)
         how++;
     if (how < PATH_GUESSES) {
         numbers_sink_byte(&columns[COLUMN_PATHS], how);
@@ -414,21 +413,18 @@ static struct prediction_path *encoder_tell_path(struct encoder *encoder, uint32
     return &model->paths[path];
 }
 
-/* Path, size, slack and alignment. */
+/* Size, slack and alignment. */
 static unsigned encoder_tell_shape(struct encoder *encoder, const struct wire_record *record,
-                                   unsigned lane)
+                                   struct prediction_path *path)
 {
-    struct prediction_path *path =
-        encoder_tell_path(encoder, wire_detail_node(record->detail), lane);
     uint64_t size = record->size_bytes, slack = wire_detail_slack(record->detail);
 
-    if (size == path->size && record->detail >> 32 == path->slack_align)
+    if (size == path->size && record->detail == path->detail)
         return OP_SAME_SHAPE;
     encoder_tell_repeating(encoder, COLUMN_SIZE_T, varint_zigzag(size - path->size));
     encoder_tell_repeating(encoder, COLUMN_SLACK_T, varint_zigzag(slack - prediction_slack(size)));
     numbers_sink_byte(&encoder->columns[COLUMN_ALIGN], wire_detail_align_log2(record->detail));
-    path->size = size;
-    path->slack_align = record->detail >> 32;
+    prediction_set_shape(path, size, record->detail);
     return 0;
 }
 
@@ -436,14 +432,17 @@ static unsigned encoder_tell_record(struct encoder *encoder, const struct wire_r
                                     enum op_class class, uint32_t serial)
 {
     uint64_t address = record->kind_address & WIRE_ADDRESS_MASK;
+    struct prediction_path *path = NULL;
     unsigned flags = 0;
 
-    if (record->kind_address >> 63)
-        flags = encoder_tell_shape(encoder, record, class == OP_BIRTH ? 0 : 1);
-    else
+    if (record->kind_address >> 63) {
+        path = encoder_tell_path(encoder, wire_detail_node(record->detail), class != OP_BIRTH);
+        flags = encoder_tell_shape(encoder, record, path);
+    } else {
         encoder->model->own->gap++;
+    }
     if (class == OP_BIRTH)
-        return flags | encoder_tell_birth(encoder, record);
+        return flags | encoder_tell_birth(encoder, address, path);
     if (class == OP_FREE)
         return flags | encoder_tell_free(encoder, address, serial);
     if (class == OP_VALUE)

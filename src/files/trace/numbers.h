@@ -102,7 +102,8 @@ enum {
     TOKEN_QUARTERS_END = 23,
     TOKEN_LARGE = 192,
     TOKEN_LARGEST = 232,
-    TOKEN_BACK = 255, /* of times */
+    TOKEN_BACK = 255,                                   /* of times */
+    TOKEN_WIDE = TOKEN_LARGE + 58 - TOKEN_QUARTERS_END, /* from here on e > 57 */
 };
 
 /* The token of a number, and how many bits of the number it leaves over. */
@@ -129,6 +130,26 @@ static inline uint64_t numbers_token(unsigned token, unsigned *left_bits)
     }
     *left_bits = TOKEN_QUARTERS_END + token - TOKEN_LARGE;
     return 1ull << *left_bits;
+}
+
+/* All of that by the token, for readers without branches. Those above TOKEN_LARGEST are 0. */
+struct number_tokens {
+    uint64_t base[256], mask[256];       /* the number without its rest; the bits of the rest */
+    unsigned char bits[256], bytes[256]; /* of the rest */
+};
+
+static inline void numbers_list_tokens(struct number_tokens *all)
+{
+    memset(all, 0, sizeof *all);
+    for (unsigned token = 0; token < TOKEN_PLAIN; token++)
+        all->base[token] = token;
+    for (unsigned token = TOKEN_PLAIN; token <= TOKEN_LARGEST; token++) {
+        unsigned bits;
+        all->base[token] = numbers_token(token, &bits);
+        all->mask[token] = (1ull << bits) - 1;
+        all->bits[token] = (unsigned char)bits;
+        all->bytes[token] = (unsigned char)((bits + 7) / 8);
+    }
 }
 
 static inline uint64_t number_low(uint64_t number, unsigned bits)
@@ -285,22 +306,6 @@ static inline uint64_t numbers_source_bits(struct bit_source *source, unsigned b
         return numbers_source_few_bits(source, bits);
     low = numbers_source_few_bits(source, BITS_AT_ONCE);
     return low | numbers_source_few_bits(source, bits - BITS_AT_ONCE) << BITS_AT_ONCE;
-}
-
-/* As numbers_source_rest(). */
-static inline uint64_t numbers_source_rest_bits(struct bit_source *rest, unsigned token)
-{
-    uint64_t number;
-    unsigned bits;
-
-    if (token < TOKEN_PLAIN)
-        return token;
-    if (token > TOKEN_LARGEST) {
-        rest->overrun = true;
-        return 0;
-    }
-    number = numbers_token(token, &bits);
-    return number | numbers_source_bits(rest, bits);
 }
 
 #endif

@@ -63,6 +63,7 @@ enum column {
     COLUMN_PLACES,                   /* of a birth whose address is not guessed: how it is told */
     COLUMNS
 };
+enum { TIME_COLUMNS = COLUMN_BITS - COLUMN_TIME_T };
 
 /* Nothing comes again in them; nothing can be gained. */
 #define MODEL_NOISE (0x3full << COLUMN_TIME_T)
@@ -151,13 +152,14 @@ struct prediction_birth {
     uint32_t next;      /* below it there once it is freed */
 };
 
+/* As the path's last record had it. */
 struct prediction_path {
-    uint32_t node;
-    uint64_t size;
-    uint64_t slack_align; /* a record's last word without the node */
+    uint64_t size, detail; /* its two last words */
+    uint32_t size_hash;    /* of its usable size */
 };
 
-/* Path numbers + 1; 0: none. Of two paths that came after the same ones the newer is the first. */
+/* Which paths came after which. Of two that came after the same ones the newer is the first. A path
+ * is its number + `path_base` here, and what is less than the base is none. */
 struct prediction_lane {
     uint32_t after_three[MODEL_CONTEXTS];
     uint32_t after_two[MODEL_CONTEXTS][2], after_one[MODEL_CONTEXTS][2];
@@ -173,7 +175,10 @@ struct prediction_stream {
     struct prediction_places *freed, *behinds;
 };
 
+/* Begins with all zero. Only `path_base` and the lanes are kept from block to block: the base rises
+ * so that no place of a lane has to be cleared. */
 struct prediction {
+    uint32_t path_base;
     uint32_t birth_count, path_count;
     uint32_t last_freed_birth;
     uint64_t last_told;
@@ -197,9 +202,21 @@ static inline void prediction_set_stream(struct prediction *model, uint32_t stre
     model->own = &model->streams[stream % MODEL_STREAMS];
 }
 
+static inline void prediction_forget_paths(struct prediction *model)
+{
+    model->path_base += model->path_count + 1;
+    if (model->path_base > UINT32_MAX - 2 * (FORMAT_BLOCK_EVENTS + 1)) { /* would come round */
+        memset(model->lanes, 0, sizeof model->lanes);
+        model->path_base = 1;
+    }
+}
+
 static inline void prediction_begin(struct prediction *model)
 {
-    memset(model, 0, offsetof(struct prediction, heads));
+    size_t kept = offsetof(struct prediction, birth_count);
+
+    prediction_forget_paths(model);
+    memset((char *)model + kept, 0, offsetof(struct prediction, heads) - kept);
     memset(model->heads, 0xff, sizeof model->heads);
     prediction_set_stream(model, 0);
     memset(model->streams, 0, sizeof model->streams);
@@ -207,13 +224,21 @@ static inline void prediction_begin(struct prediction *model)
         model->streams[i].freed = &model->freed[i];
         model->streams[i].behinds = &model->behinds[i];
     }
-    memset(model->lanes, 0, sizeof model->lanes);
     memset(model->recycled_count, 0, sizeof model->recycled_count);
 }
 
-static inline uint32_t prediction_size_hash(uint64_t size, uint64_t detail)
+static inline void prediction_set_shape(struct prediction_path *path, uint64_t size,
+                                        uint64_t detail)
 {
-    return (uint32_t)(hash_u64(size + wire_detail_slack(detail)) >> 32);
+    path->size = size;
+    path->detail = detail;
+    path->size_hash = (uint32_t)(hash_u64(size + wire_detail_slack(detail)) >> 32);
+}
+
+static inline uint32_t prediction_new_path(struct prediction *model, uint32_t node)
+{
+    model->paths[model->path_count] = (struct prediction_path){.detail = node};
+    return model->path_count++;
 }
 
 /* The stack of a size in the stream under way. */
@@ -336,20 +361,38 @@ static inline void prediction_took_place(struct prediction *model, uint32_t head
     --*count;
 }
 
-/* `head`: prediction_head() of its size. */
-static inline void prediction_born(struct prediction *model, uint64_t address, uint64_t size,
-                                   uint64_t detail, uint32_t head)
+/* prediction_top() of a birth that is there. */
+static inline uint64_t prediction_take_top(struct prediction *model, uint32_t head)
+{
+    uint32_t top = model->heads[head];
+
+    if (top == MODEL_NONE)
+        return 0;
+    model->heads[head] = model->births[top].next;
+    prediction_took_top(model, head, model->births[top].address);
+    return model->births[top].address;
+}
+
+static inline void prediction_leaves_stack(struct prediction *model, uint32_t head,
+                                           uint64_t address)
 {
     uint32_t *top = &model->heads[head];
+
+    if (*top == MODEL_NONE || model->births[*top].address != address)
+        return;
+    *top = model->births[*top].next;
+    prediction_took_top(model, head, address);
+}
+
+/* A birth that has left its stack, if it lay there. */
+static inline void prediction_born(struct prediction *model, uint64_t address,
+                                   const struct prediction_path *path)
+{
     struct prediction_stream *own = model->own;
 
-    if (*top != MODEL_NONE && model->births[*top].address == address) {
-        *top = model->births[*top].next;
-        prediction_took_top(model, head, address);
-    }
     model->births[model->birth_count++] =
-        (struct prediction_birth){address, prediction_size_hash(size, detail), MODEL_NONE};
-    own->behind = address + size + wire_detail_slack(detail) + MODEL_CHUNK_OVERHEAD;
+        (struct prediction_birth){address, path->size_hash, MODEL_NONE};
+    own->behind = address + path->size + wire_detail_slack(path->detail) + MODEL_CHUNK_OVERHEAD;
     own->last_birth = address;
     prediction_places_add(own->behinds, &own->behind_count, own->behind & WIRE_ADDRESS_MASK);
 }
@@ -363,8 +406,9 @@ static inline void prediction_freed(struct prediction *model, uint64_t address)
 }
 
 /* A free told by its birth. A birth can be named twice (by damage, or by frees that come late): it
- * then lies on its stack once, at its second place, and what was below it first is forgotten. */
-static inline void prediction_freed_birth(struct prediction *model, uint32_t birth)
+ * then lies on its stack once, at its second place, and what was below it first is forgotten.
+ * Returns its address. */
+static inline uint64_t prediction_freed_birth(struct prediction *model, uint32_t birth)
 {
     struct prediction_birth *freed = &model->births[birth];
     uint32_t head = prediction_head(model, freed->size_hash);
@@ -374,6 +418,7 @@ static inline void prediction_freed_birth(struct prediction *model, uint32_t bir
     model->last_freed_birth = birth;
     prediction_places_add(&model->recycled[head], &model->recycled_count[head], freed->address);
     prediction_freed(model, freed->address);
+    return freed->address;
 }
 
 /* The birth that the record just told names, a free; MODEL_NONE: it is no free, or told in another
@@ -409,29 +454,19 @@ static inline struct prediction_guesses prediction_guess(struct prediction *mode
         lane->after_two[prediction_context(two)], lane->after_one[prediction_context(one)]};
 }
 
-/* The path number + 1 of a guess. */
-static inline uint32_t prediction_guessed(const struct prediction_guesses *guesses, unsigned which)
+/* The number of the path that is guessed; not below path_count: none. */
+static inline uint32_t prediction_guessed(const struct prediction *model,
+                                          const struct prediction_guesses *guesses, unsigned which)
 {
-    switch (which) {
-    case 0:
-        return *guesses->three;
-    case 1:
-        return guesses->two[0];
-    case 2:
-        return guesses->one[0];
-    case 3:
-        return guesses->two[1];
-    default:
-        return guesses->one[1];
-    }
+    const uint32_t *two_or_one = which % 2 ? guesses->two : guesses->one;
+
+    return (which ? two_or_one[which > 2] : *guesses->three) - model->path_base;
 }
 
-static inline void prediction_prefer(uint32_t guesses[2], uint32_t path_1)
+static inline void prediction_prefer(uint32_t guesses[2], uint32_t path)
 {
-    if (guesses[0] == path_1)
-        return;
-    guesses[1] = guesses[0];
-    guesses[0] = path_1;
+    guesses[1] = guesses[0] == path ? guesses[1] : guesses[0];
+    guesses[0] = path;
 }
 
 static inline void prediction_saw_path(struct prediction *model, unsigned lane,
@@ -440,9 +475,9 @@ static inline void prediction_saw_path(struct prediction *model, unsigned lane,
     struct prediction_stream *own = model->own;
     uint32_t *last = own->last_paths[lane];
 
-    *guesses->three = path + 1;
-    prediction_prefer(guesses->two, path + 1);
-    prediction_prefer(guesses->one, path + 1);
+    *guesses->three = path + model->path_base;
+    prediction_prefer(guesses->two, path + model->path_base);
+    prediction_prefer(guesses->one, path + model->path_base);
     last[2] = last[1];
     last[1] = last[0];
     last[0] = path + 1;

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <unistd.h>
 #include "stream.h"
+#include "trace/encoder.h"
 #include <cmocka.h>
 
 enum { EVENTS = 150000, RUN_MAX = 4000 };
@@ -306,6 +307,63 @@ static void whatever_packs_it(void **state)
     }
 }
 
+/* ---- Numbers that rise from block to block ------------------------------------------------- */
+
+enum { PATHS = 30000, ROUND = 2 * (FORMAT_BLOCK_EVENTS + 1) / PATHS + 1 };
+
+/* Calls that failed, each by a path of its own; then once more, in another order. */
+static struct wire_record *many_paths(void)
+{
+    struct wire_record *records = calloc(2 * PATHS, sizeof *records);
+
+    for (uint32_t i = 0; i < 2 * PATHS; i++)
+        records[i] = (struct wire_record){
+            (uint64_t)(WIRE_MALLOC | WIRE_FAILED) << 56, 1000 + i, 1,
+            wire_detail(1 + (uint32_t)((i < PATHS ? 1ull : 7919ull) * i % PATHS), 0, 0)};
+    return records;
+}
+
+/* Encodes so many of them as a block. Returns a hash of its columns. */
+static uint64_t encode_block(struct encoder *encoder, const struct wire_record *records,
+                             size_t count)
+{
+    uint64_t hash = 0;
+
+    count *= sizeof *records;
+    assert_int_equal(encoder_add(encoder, 0, (const unsigned char *)records, count), count);
+    encoder_end_block(encoder);
+    for (unsigned i = 0; i < COLUMNS; i++)
+        hash = hash_u64(hash ^ hash_bytes(encoder->columns[i].data, encoder->columns[i].count));
+    return hash;
+}
+
+/* The model's base of paths starts anew, and where it did not, would come round to where it was. */
+static void a_block_is_the_same_however_many_came_before(void **state)
+{
+    static struct encoder encoder;
+    struct wire_record *records = many_paths();
+    uint64_t first;
+
+    (void)state;
+    assert_int_equal(encoder_init(&encoder, 0, 0), 0);
+    first = encode_block(&encoder, records, 2 * PATHS);
+    encoder.model->path_base = UINT32_MAX - 2 * (FORMAT_BLOCK_EVENTS + 1);
+    encoder_begin_block(&encoder);
+    assert_true(encode_block(&encoder, records, 2 * PATHS) == first);
+    encoder_release(&encoder);
+    assert_int_equal(encoder_init(&encoder, 0, 0), 0);
+    assert_true(encode_block(&encoder, records, 2 * PATHS) == first);
+    encoder.model->path_base = 1 - ROUND * (PATHS + 1);
+    for (unsigned i = 1; i < ROUND; i++) {
+        encoder_begin_block(&encoder);
+        encode_block(&encoder, records, PATHS);
+    }
+    encoder_begin_block(&encoder);
+    assert_true(encode_block(&encoder, records, 2 * PATHS) == first);
+    encoder_release(&encoder);
+    free(records);
+}
+
 static int name_file(void **state)
 {
     (void)state;
@@ -325,6 +383,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_shape_comes_back),
         cmocka_unit_test(whatever_packs_it),
+        cmocka_unit_test(a_block_is_the_same_however_many_came_before),
     };
 
     return cmocka_run_group_tests(tests, name_file, remove_file);
