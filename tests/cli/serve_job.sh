@@ -155,6 +155,10 @@ until_true jobs_are_read
 get profiles | sed 's/^200 //' | jq -c '.profiles | [length, (.[0] | .state, .error)]'
 end
 grep -c -- '--id' err
+touch hold # what else was given is wrong
+(sleep 1 && rm hold) &
+HOLD=hold HOLD_NAME=long/rank-00005.entry LD_PRELOAD=$HOLD_OPEN try tidemark serve long empty
+sentence empty
 echo "--- ended meanwhile"
 held held/rank-00005.tmk # the shortest, which is read last
 until_true is_at '["reading",1,7,8,null]'

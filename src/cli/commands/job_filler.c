@@ -337,6 +337,10 @@ void job_filler_end(struct job_filler *filling)
         pthread_join(filling->thread, NULL);
     for (size_t i = 0; i < filling->count; i++) {
         struct job_filler_item *item = filling->items[i];
+        if (item->job.listing) { /* nothing was begun: another operand was wrong */
+            job_listing_stop(item->job.listing);
+            job_listing_end(item->job.listing, item->job.files);
+        }
         served_reading_release(&item->reading);
         job_files_release(item->job.files);
         free(item->job.files);
