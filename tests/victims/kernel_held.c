@@ -39,7 +39,8 @@ APART static void signal_stack_unset(void)
 APART static void signal_stack_swap(void)
 {
     stack_t stack = {.ss_sp = calloc(1, STACK_BYTES), .ss_size = STACK_BYTES};
-    sigaltstack(&stack, &stack);
+    stack_t *volatile old = &stack; /* volatile: the compiler warns where it sees both */
+    sigaltstack(&stack, old);
 }
 
 static void signal_stack(void)

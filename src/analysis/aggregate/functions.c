@@ -267,13 +267,13 @@ static void function_add_site(struct functions_walk *walk, uint32_t node)
     uint32_t code = 0, line = 0, site = walk->site_of[node];
     if (!site)
         return;
-    const struct call_metrics *metrics = &walk->profile->sites[site - 1].metrics;
+    const struct call_metrics *added = &walk->profile->sites[site - 1].metrics;
     bool visible = function_find_exclusive(walk, node, &code, &line);
     struct function_row *row = function_row_of(walk, code, line);
-    function_add_path(walk, &row->exclusive, metrics);
+    function_add_path(walk, &row->exclusive, added);
     if (!visible)
-        function_add_path(walk, &row->inclusive, metrics);
-    function_add_path(walk, function_sum_of(walk, node), metrics);
+        function_add_path(walk, &row->inclusive, added);
+    function_add_path(walk, function_sum_of(walk, node), added);
 }
 
 static void function_enter(struct functions_walk *walk, uint32_t node)
@@ -334,10 +334,10 @@ static void function_add_root(struct functions_walk *walk)
 {
     if (!walk->site_of[0])
         return;
-    const struct call_metrics *metrics = &walk->profile->sites[walk->site_of[0] - 1].metrics;
+    const struct call_metrics *added = &walk->profile->sites[walk->site_of[0] - 1].metrics;
     struct function_row *row = &walk->rows[function_walk_key(walk, 0, 0)];
-    function_add_path(walk, &row->exclusive, metrics);
-    function_add_path(walk, &row->inclusive, metrics);
+    function_add_path(walk, &row->exclusive, added);
+    function_add_path(walk, &row->inclusive, added);
 }
 
 /* ---- The answer ---------------------------------------------------------------------------- */
@@ -345,11 +345,11 @@ static void function_add_root(struct functions_walk *walk)
 /* What was not added up is unknown. */
 static void function_keep_some(const struct functions_walk *walk, struct merged_metrics *merged)
 {
-    struct call_metrics metrics;
-    call_metrics_know_nothing(&metrics);
+    struct call_metrics kept;
+    call_metrics_know_nothing(&kept);
     for (size_t i = 0; i < walk->only_count; i++)
-        *metric_field(walk->only[i]->row, &metrics) = metric_of(walk->only[i], &merged->metrics);
-    merged->metrics = metrics;
+        *metric_field(walk->only[i]->row, &kept) = metric_of(walk->only[i], &merged->metrics);
+    merged->metrics = kept;
     merged->path_peak = FIGURE_UNKNOWN;
 }
 
