@@ -18,6 +18,8 @@ static struct runtime_end {
     enum wire_request request;
     bool of_python;
     const char *program;        /* hooked only in programs whose name begins so; NULL: in all */
+    const char *main_variable;  /* points to the one whose end counts; NULL: each one's does */
+    uintptr_t *main_there;      /* that variable; NULL: not found */
     unsigned command;           /* the first argument that ends the runtime; 0: every call does */
     const void *function_there; /* the address that has our jump; NULL: none */
     void *memory;               /* of the trampoline; used again if its module was unloaded */
@@ -28,12 +30,23 @@ static struct runtime_end {
     /* Ruby unmaps the pages of its objects, and leaves what they had allocated. */
     {.function = "ruby_vm_destruct", .request = WIRE_REQUEST_LOOK_LOST},
     /* Perl frees the structure that points to all that it has, and leaves that. Who has a Perl
-     * inside may end and begin many. */
-    {.function = "perl_free", .request = WIRE_REQUEST_LOOK_LOST, .program = "/perl"},
+     * inside may end and begin many. A thread of Perl's is an interpreter with its own end, which
+     * lets go of nothing of the others. */
+    {.function = "perl_free",
+     .request = WIRE_REQUEST_LOOK_LOST,
+     .program = "/perl",
+     .main_variable = "PL_curinterp"},
     /* libgcrypt, GCRYCTL_TERM_SECMEM: it unmaps its secure memory, as GnuPG wants it at its
      * ends. */
     {.function = "gcry_control", .request = WIRE_REQUEST_LOOK_LOST, .command = 25},
 };
+
+/* If a program has a copy of the variable, its library's is never set. */
+static bool runtime_end_is_main(const struct runtime_end *end, uintptr_t argument)
+{
+    uintptr_t of_main = end->main_there ? *end->main_there : 0;
+    return !of_main || of_main == argument;
+}
 
 static __attribute__((noinline)) uintptr_t runtime_end_hook(uintptr_t a1, uintptr_t a2,
                                                             uintptr_t a3, uintptr_t a4,
@@ -42,7 +55,7 @@ static __attribute__((noinline)) uintptr_t runtime_end_hook(uintptr_t a1, uintpt
 {
     enum { LOOK_MS = 10000 };
     struct session_answer nothing;
-    bool ends_now = !end->command || (unsigned)a1 == end->command;
+    bool ends_now = (!end->command || (unsigned)a1 == end->command) && runtime_end_is_main(end, a1);
     if (ends_now && shared_header()->flags & WIRE_FLAG_EXIT_LOOKED)
         session_ask(end->request, 0, LOOK_MS, &nothing);
     return end->original(a1, a2, a3, a4, a5);
@@ -67,6 +80,8 @@ static void runtime_end_watch(const struct dl_phdr_info *info, struct runtime_en
                                 .context = end};
     if (entry_prepare(&point, 1, &end->memory, &end->bytes) != ENTRY_OK)
         return;
+    symbol = end->main_variable ? real_symbol(info, end->main_variable) : NULL;
+    end->main_there = symbol ? (uintptr_t *)(info->dlpi_addr + symbol->st_value) : NULL;
     *(void **)&end->original = point.original;
     if (entry_set(&point, 1) == ENTRY_OK) {
         end->function_there = point.function;

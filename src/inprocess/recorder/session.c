@@ -345,7 +345,7 @@ static uint64_t session_program_bytes(void)
 const char *session_program_name(char *path, size_t room)
 {
     long length = syscall(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", path, room - 1);
-    path[length > 0 ? length : 0] = '\0';
+    path[length > 0 && (size_t)length < room - 1 ? length : 0] = '\0';
     return strrchr(path, '/');
 }
 

@@ -225,7 +225,6 @@ void process_image_release_snapshot(struct process_image *image);
 void process_image_hand_over(struct process_image *image);
 /* Passes a name that the program has announced to the replay; `context` is the image. */
 void process_image_take_name(void *context, uint32_t number, const char *name);
-/* This thread's processor time. */
 
 /* ---- process_image_small.c ---- */
 
