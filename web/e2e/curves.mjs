@@ -66,6 +66,29 @@ export function testCurves(world) {
         session.noErrors();
     });
 
+    test("an area is as high as what it stands for: its axis begins at 0 in a range too", async (t) => {
+        const file = join(world.work, "slope.tmk");
+        const slope =
+            '@a = ("x" x 2e7); for (1 .. 40) { push @b, "x" x 2e5; select undef, undef, undef, 0.02 }';
+        execFileSync(world.tidemark, ["record", "-q", "-o", file, "perl", "-e", slope]);
+        const { meta } = report(world.tidemark, file),
+            end = Number(meta.duration_ns);
+        const server = await serve(world.tidemark, [file]);
+        t.after(() => server.stop());
+        const session = await Session.open(world.browser, server),
+            { page } = session;
+        t.after(() => session.close());
+        await session.go("timeline", { from: Math.round(end * 0.6), to: Math.round(end * 0.9) });
+        for (const name of [/^Live bytes of the largest functions/, /^Memory over time/]) {
+            const card = page.locator(".chart", { has: page.getByRole("group", { name }) });
+            const { text } = await session.saved(
+                card.getByRole("button", { name: "SVG", exact: true }),
+            );
+            assert.match(text, />0(?: B)?</, `${name} begins at 0`);
+        }
+        session.noErrors();
+    });
+
     test("the machine over time: the picture's figures are those of report --json", async (t) => {
         const file = join(world.work, "machine.tmk");
         execFileSync(world.tidemark, ["record", "-q", "-o", file, "sleep", "1"]);

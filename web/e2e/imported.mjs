@@ -105,6 +105,9 @@ export function testImported(world) {
         await session.go("growth");
         for (const name of ["after", "change", "grown", "shrunk"])
             assert.equal(await session.text(`[data-sum=${name}]`), "–", "known of no path");
+        const { duration_ns: end } = report(world.tidemark, file).meta;
+        await session.go("growth", { from: Math.round(end / 4), to: Math.round(end / 2) });
+        assert.doesNotMatch(await session.text(), /NaN/);
     });
 
     test("heaptrack's file: what was never freed is in Leaks, as in the report", async (t) => {

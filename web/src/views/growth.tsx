@@ -291,6 +291,7 @@ function momentWords({ how, ns }: Moment, letter: string): string {
 /* Curves do not account for all of the program: what it had then, as far as that is known. */
 function ofProgram({ how, least, most }: Moment): string {
     if (how !== "curves" || least === null || most === null) return "";
+    if (!isKnown(least) || !isKnown(most)) return "";
     return least === most ? ` of ${bytes(most)}` : ` of ${bytes(least)} to ${bytes(most)}`;
 }
 

@@ -86,6 +86,18 @@ function optionsOf(latest: Latest, width: number): uPlot.Options {
                 time: false,
                 range: (_, low, high) => axisRange(...(latest.current.range ?? [low, high])),
             },
+            /* An area is as high as what it stands for: it begins at 0, in a range too. */
+            ...Object.fromEntries(
+                latest.current.series
+                    .filter((each) => each.filled)
+                    .map((each) => [
+                        each.scale ?? "y",
+                        {
+                            range: (_: uPlot, low: number | null, high: number | null) =>
+                                uPlot.rangeNum(Math.min(0, low ?? 0), high ?? 1, 0.1, true),
+                        },
+                    ]),
+            ),
         },
         axes: axesOf(latest),
         series: seriesOf(latest),
