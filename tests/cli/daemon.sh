@@ -12,6 +12,13 @@ echo "status $?"
 sed -nE 's/pid [0-9]+/pid N/; s/\.[0-9]+\.tmk/.PID.tmk/
     s/^tidemark: (perl [^ ]+ [^ ]+).*/\1/p; s/^  (look at it) */\1: /p; s/^  (another .*), peak [^:]*/\1/p' said
 
+# Where others are larger than the script, its own file is named too; and it leads if a signal has killed it.
+"$BIN/tidemark" record -o many.tmk sh -c '"$@"; "$@"; true' sh perl -e '$a = "x" x 9000000' 2>&1 |
+    sed -nE 's/pid [0-9]+/pid N/; s/^tidemark: ([^ ]+ [^ ]+ [^ ]+).*/\1/p; s/^  (. others|started by) */\1: /p' |
+    sed -E 's/, peak .*//'
+"$BIN/tidemark" record -o killed.tmk sh -c '"$@"; kill -SEGV $$' sh perl -e '$a = "x" x 9000000' 2>&1 |
+    sed -nE 's/pid [0-9]+/pid N/; s/^tidemark: ([^ ]+ [^ ]+ [^ ]+) [^ ]+ [^ ]+, /\1: /p'
+
 # It runs on when record is through, which lets go of the streams; and is recorded to its end.
 # Its profile may have been begun, or not, and then it may become a row: both are told by their names.
 daemon_names() {

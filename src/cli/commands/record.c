@@ -278,14 +278,15 @@ cmd_record_daemon_result(const struct record_job *job,
 }
 
 /* A script or a compiler's driver holds next to nothing, and means the program that it ran: that is
- * the one to show. */
+ * the one to show. Of one that a signal has killed its own end is what matters. */
 static const struct process_image_result *
-cmd_record_driven_result(const struct collector *collector,
+cmd_record_driven_result(const struct record_job *job,
                          const struct process_image_result *main_result)
 {
     const uint64_t least_bytes = 1u << 20, times = 16;
-    const struct process_image_result *largest = cmd_record_largest_result(collector);
-    bool is_driver = main_result && main_result->path && largest &&
+    const struct process_image_result *largest = cmd_record_largest_result(job->collector);
+    bool is_killed = job->ended && WIFSIGNALED(job->wait_status);
+    bool is_driver = main_result && main_result->path && largest && !is_killed &&
                      strcmp(largest->program, main_result->program) != 0 &&
                      main_result->peak_bytes < least_bytes && largest->peak_bytes >= least_bytes &&
                      largest->peak_bytes / times >= main_result->peak_bytes;
@@ -315,9 +316,24 @@ static void cmd_record_say_trace(const struct process_image_result *shown)
                 human_bytes(shown->trace_bytes).text);
 }
 
+/* The file that was asked for is of the program itself. */
+static void cmd_record_say_starter(const struct process_image_result *main_result,
+                                   const struct process_image_result *shown)
+{
+    struct strbuf line = STRBUF_INIT;
+    if (!main_result || main_result == shown || !main_result->path || main_result->small)
+        return;
+    strbuf_add_string(&line, "  started by   ");
+    text_add_safe_string(&line, main_result->program);
+    strbuf_addf(&line, " (pid %d): %s\n", (int)main_result->pid, main_result->path);
+    fputs(line.data, stderr);
+    strbuf_release(&line);
+}
+
 /* Names the largest of the other processes: whoever records a driver or a script means the program
  * that it runs. */
 static void cmd_record_say_others(const struct collector *collector,
+                                  const struct process_image_result *main_result,
                                   const struct process_image_result *shown)
 {
     struct strbuf line = STRBUF_INIT;
@@ -342,6 +358,8 @@ static void cmd_record_say_others(const struct collector *collector,
                 human_bytes(largest->peak_bytes).text, largest->path);
     fputs(line.data, stderr);
     strbuf_release(&line);
+    if (count > 1)
+        cmd_record_say_starter(main_result, shown);
 }
 
 static void cmd_record_say_small(const struct collector *collector,
@@ -422,10 +440,11 @@ static void cmd_record_say_executed(const struct profile *profile,
               stderr);
 }
 
-static void cmd_record_say_summary(const struct collector *collector,
+static void cmd_record_say_summary(const struct record_job *job,
                                    const struct record_options *options,
                                    const struct process_image_result *shown)
 {
+    const struct collector *collector = job->collector;
     struct profile *profile;
     if (!shown->path)
         return;
@@ -437,7 +456,7 @@ static void cmd_record_say_summary(const struct collector *collector,
     cmd_record_say_executed(profile, options);
     profile_free(profile);
     cmd_record_say_trace(shown);
-    cmd_record_say_others(collector, shown);
+    cmd_record_say_others(collector, cmd_record_main_result(job), shown);
     cmd_record_say_small(collector, shown);
     cmd_record_say_unfollowed(collector);
     record_say_missing_functions();
@@ -458,8 +477,8 @@ static void cmd_record_say_job(const struct collector *collector, const char *di
 static void cmd_record_sum_up(struct record_job *job, const struct record_options *options,
                               const char *program)
 {
-    const struct process_image_result *shown = cmd_record_driven_result(
-        job->collector, cmd_record_daemon_result(job, cmd_record_main_result(job)));
+    const struct process_image_result *shown =
+        cmd_record_driven_result(job, cmd_record_daemon_result(job, cmd_record_main_result(job)));
     const char *over = collector_over(job->collector);
     job->summed_up = true;
     collector_rows_without_room(job->collector); /* adds rows for them while there is room */
@@ -472,7 +491,7 @@ static void cmd_record_sum_up(struct record_job *job, const struct record_option
     else if (options->job && !options->quiet)
         cmd_record_say_job(job->collector, options->job);
     else if (shown && !options->quiet)
-        cmd_record_say_summary(job->collector, options, shown);
+        cmd_record_say_summary(job, options, shown);
     if (!options->quiet)
         cmd_record_say_errors(job->collector);
     if (over && !job->ended && !options->quiet)
