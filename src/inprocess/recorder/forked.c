@@ -54,8 +54,9 @@ void forked_in_parent(void)
         return;
     forked_from = NULL;
     signal_lock_take(&forked_lock);
-    if (--forked_keepers == 0)
+    if (forked_keepers == 1)
         shared_wipe_for_child();
+    forked_keepers--; /* last: what another thread forks until then wipes its memory itself */
     signal_lock_release(&forked_lock);
     thread_resume(thread);
 }
