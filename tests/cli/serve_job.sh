@@ -140,6 +140,20 @@ get p/66/summary | grep -c '"state":"complete"' # a rank
 get p/0/summary | sed 's/^200 //' | jq -c '[.state, .meta.job_ranks]'
 get p/0/ranks | sed 's/^200 //' | jq -c '[.ranks[] | .rank == .id - 1] | [length, all]'
 end
+cp -r long late # two jobs: neither waits for the other's entries
+touch hold also
+HOLD=hold HOLD_NAME=long/rank-00005.entry HOLD_ALSO=also HOLD_ALSO_NAME=late/rank-00005.entry \
+    LD_PRELOAD=$HOLD_OPEN begin_reading long late
+both() { get profiles | sed 's/^200 //' | jq -c '.profiles | [length, (.[0] | .listed), (.[1] | .listed, .read, .to_read)]'; }
+both_are() { [ "$(both)" = "$1" ]; }
+until_true both_are '[2,5,5,null,null]'
+rm also
+until_true both_are '[68,5,null,0,66]'
+both
+rm hold
+until_true jobs_are_read
+both
+end
 touch hold # an entry that nobody gets: it ends all the same
 HOLD=hold HOLD_NAME=long/rank-00005.entry LD_PRELOAD=$HOLD_OPEN begin_reading long
 kill -TERM $server

@@ -34,6 +34,8 @@ struct job_filler_item {
     uint32_t *places; /* of the ranks' files, by id */
     size_t rank_count;
     bool is_listed;
+    size_t shown;     /* of its entries, in what is shown … */
+    uint64_t next_ms; /* … until then */
     struct served_reading reading;
 };
 
@@ -92,6 +94,7 @@ struct served_reading *job_filler_add(struct job_filler *filling, const struct j
         job_filler_count_entries(item);
     else
         job_filler_note_ids(item, job->ranks);
+    item->is_listed = !job->listing;
     array_need_room(&filling->items, &filling->room, filling->count, sizeof *filling->items);
     filling->items[filling->count++] = item;
     return &item->reading;
@@ -125,32 +128,24 @@ static void job_filler_show_some(const struct job_filler_item *item)
     job_files_release(&files);
 }
 
-static void job_filler_follow_listing(struct job_filler *filling, struct job_filler_item *item)
+/* What is known of the job by now; how many of its entries are read. */
+static size_t job_filler_look(struct job_filler_item *item)
 {
-    uint64_t next_ms = 0;
-    size_t shown = 0;
-    while (!job_listing_wait(item->job.listing, TELL_MS)) {
-        uint64_t ms = now_monotonic_ns() / 1000000;
-        size_t done = job_filler_count_entries(item);
-        if (atomic_load(&filling->stops))
-            job_listing_stop(item->job.listing);
-        if (atomic_load(&filling->tells))
-            term_progress("%zu entries read", done);
-        if (ms < next_ms || done == shown)
-            continue;
-        job_filler_show_some(item);
-        uint64_t after_ms = now_monotonic_ns() / 1000000, pause_ms = SHOW_PART * (after_ms - ms);
-        next_ms = after_ms + (pause_ms > SHOW_MS ? pause_ms : SHOW_MS);
-        shown = done;
-    }
-    term_progress_end();
+    uint64_t ms = now_monotonic_ns() / 1000000;
+    size_t done = job_filler_count_entries(item);
+    if (ms < item->next_ms || done == item->shown)
+        return done;
+    job_filler_show_some(item);
+    uint64_t after_ms = now_monotonic_ns() / 1000000, pause_ms = SHOW_PART * (after_ms - ms);
+    item->next_ms = after_ms + (pause_ms > SHOW_MS ? pause_ms : SHOW_MS);
+    item->shown = done;
+    return done;
 }
 
-/* The job cannot be read any more if that fails. */
+/* All entries are read. The job cannot be read any more if that fails. */
 static bool job_filler_list(struct job_filler *filling, struct job_filler_item *item)
 {
     struct job_summary ranks = {0};
-    job_filler_follow_listing(filling, item);
     int status = job_listing_end(item->job.listing, item->job.files);
     item->job.listing = NULL;
     if (status || atomic_load(&filling->stops)) {
@@ -169,6 +164,30 @@ static bool job_filler_list(struct job_filler *filling, struct job_filler_item *
     }
     job_summary_release(&ranks);
     return !error;
+}
+
+/* Waits for the entries of all jobs at once: no job is behind because of another one's. */
+static void job_filler_list_all(struct job_filler *filling)
+{
+    for (size_t left = 1; left;) {
+        size_t done = left = 0;
+        for (size_t i = 0; i < filling->count; i++) {
+            struct job_filler_item *item = filling->items[i];
+            if (!item->job.listing)
+                continue;
+            if (atomic_load(&filling->stops))
+                job_listing_stop(item->job.listing);
+            if (job_listing_wait(item->job.listing, left ? 0 : TELL_MS)) {
+                item->is_listed = job_filler_list(filling, item);
+                continue;
+            }
+            left++;
+            done += job_filler_look(item);
+        }
+        if (left && atomic_load(&filling->tells))
+            term_progress("%zu entries read", done);
+    }
+    term_progress_end();
 }
 
 /* ---- Reading ------------------------------------------------------------------------------- */
@@ -273,9 +292,7 @@ static void job_filler_read(struct job_filler *filling, struct job_filler_item *
 static void *job_filler_work(void *context)
 {
     struct job_filler *filling = context;
-    for (size_t i = 0; i < filling->count; i++)
-        filling->items[i]->is_listed =
-            !filling->items[i]->job.listing || job_filler_list(filling, filling->items[i]);
+    job_filler_list_all(filling);
     for (size_t i = 0; i < filling->count && !atomic_load(&filling->stops); i++)
         if (filling->items[i]->is_listed)
             job_filler_read(filling, filling->items[i]);

@@ -94,7 +94,9 @@ async function main() {
   const app = document.getElementById("app");
   try {
     if (document.documentElement.dataset.tidemark !== "file") await takeToken();
-    for (const profile of (await resource("profiles")).profiles) await show(app, profile);
+    // while a job is read its ranks may have been found
+    for (let shown = 0, list; shown < (list = (await resource("profiles")).profiles).length; )
+      for (; shown < list.length; shown++) await show(app, list[shown]);
   } catch (error) {
     add(app, "p", String(error));
   }
