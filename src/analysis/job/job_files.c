@@ -103,8 +103,8 @@ void job_files_write(struct strbuf *out, const struct job_files *files)
         bytes_put(out, file->rank_known);
         bytes_put(out, file->is_helper);
         bytes_put(out, file->is_running);
-        bytes_put(out, (uint64_t)(file->start_unix_ns + 1));
-        bytes_put(out, (uint64_t)(file->pid + 1));
+        bytes_put(out, (uint64_t)file->start_unix_ns + 1); /* an entry may say INT64_MAX */
+        bytes_put(out, (uint64_t)file->pid + 1);
     }
 }
 
@@ -121,8 +121,8 @@ static void job_files_get(struct bytes_reader *reader, struct job_file *file)
     file->rank_known = bytes_get_below(reader, 1);
     file->is_helper = bytes_get_below(reader, 1);
     file->is_running = bytes_get_below(reader, 1);
-    file->start_unix_ns = (int64_t)bytes_get_below(reader, INT64_MAX) - 1;
-    file->pid = (int64_t)bytes_get_below(reader, INT64_MAX) - 1;
+    file->start_unix_ns = (int64_t)(bytes_get_below(reader, 1ull << 63) - 1);
+    file->pid = (int64_t)(bytes_get_below(reader, 1ull << 63) - 1);
     reader->failed |= !file->name;
 }
 

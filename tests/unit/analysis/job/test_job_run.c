@@ -346,9 +346,30 @@ static void what_ranks_lack_is_said_once(void **state)
     job_files_release(&files);
 }
 
+/* What readers on other nodes are told; a damaged entry may say any time. */
+static void any_start_is_passed_on(void **state)
+{
+    (void)state;
+    static const int64_t starts[] = {-1, 0, 1700000000000000000, INT64_MAX};
+    struct job_files files = make_files(RANKS), read;
+    for (size_t i = 0; i < sizeof starts / sizeof *starts; i++)
+        files.files[i].start_unix_ns = files.files[RANKS - 1 - i].pid = starts[i];
+    struct strbuf bytes = STRBUF_INIT;
+    job_files_write(&bytes, &files);
+    assert_int_equal(job_files_read(&read, bytes.data, bytes.length), 0);
+    for (size_t i = 0; i < RANKS; i++) {
+        assert_true(read.files[i].start_unix_ns == files.files[i].start_unix_ns);
+        assert_true(read.files[i].pid == files.files[i].pid);
+    }
+    strbuf_release(&bytes);
+    job_files_release(&read);
+    job_files_release(&files);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(any_start_is_passed_on),
         cmocka_unit_test(figures_are_those_of_the_formula),
         cmocka_unit_test(any_split_gives_the_same_tree),
         cmocka_unit_test(damaged_trees_are_refused_or_read),
