@@ -157,8 +157,8 @@ end
 touch hold # an entry that nobody gets: it ends all the same
 HOLD=hold HOLD_NAME=long/rank-00005.entry LD_PRELOAD=$HOLD_OPEN begin_reading long
 kill -TERM $server
-rm hold
 end
+rm hold
 mkdir several # which job it is turns out late
 cp -r long several/a
 cp -r two/b several

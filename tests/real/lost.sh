@@ -13,6 +13,8 @@
 #   environment (bash) are compared by what is lost only.
 # - A number may look like an address, and then a block is possibly lost by chance: memcheck, whose
 #   addresses are small, said so of 1 of some 2,000 runs. Where they differ both are asked again.
+# - Perl frees the structure that points to all that it has; memcheck looks behind that, and we before
+#   it. A Perl by another name is no interpreter for us, and is looked at as it exits.
 # - Of five registers that hold a pointer each when _exit() is called, memcheck knows one: that
 #   victim has its answer in cli/leaks alone.
 # Tolerance: none.
@@ -24,7 +26,7 @@ ours() { # COMMAND…
     rm -f "$work/run.tmk"*
     "$TIDEMARK" record -q --separate -o "$work/run.tmk" -- "$@" >/dev/null 2>"$work/err" </dev/null
     "$TIDEMARK" query -f csv "$work/run.tmk" "SELECT lost_count, lost_bytes, indirect_count, indirect_bytes,
-        possible_count, possible_bytes, reachable_count, reachable_bytes FROM sample ORDER BY id DESC LIMIT 1" |
+        possible_count, possible_bytes, reachable_count, reachable_bytes FROM sample WHERE lost_count IS NOT NULL ORDER BY id DESC LIMIT 1" |
         tail -1 | tr , ' ' | tr -d '\r'
 }
 
@@ -73,6 +75,12 @@ for program in "sort numbers" "grep -c 1 numbers" "sed s/1/2/ numbers" "ls -l $S
     ! command -v ${program%% *} >/dev/null || agree 1-8 $program
 done
 ! command -v bash >/dev/null || agree 1-4 bash -c 'a=(1 2 3); echo ${a[@]}'
-! command -v perl >/dev/null || agree 1-4 perl -e '%h = map { $_ => 1 } 1 .. 1000; print scalar keys %h'
+if command -v perl >/dev/null; then
+    script='%h = map { $_ => 1 } 1 .. 1000; print scalar keys %h'
+    cp "$(command -v perl)" by_another_name
+    agree 1-4 ./by_another_name -e "$script"
+    lost=$(ours perl -e "$script" | cut -d' ' -f1-2)
+    [ "$lost" = '0 0' ] || fail "perl loses $lost"
+fi
 [ "$compared" -ge 45 ] || fail "only $compared were compared"
 exit $failed

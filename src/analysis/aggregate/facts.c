@@ -351,6 +351,17 @@ static bool facts_is_detached(const struct profile *profile)
     return facts_ended_by(profile, "detached"); /* Ctrl-C of attach, --detach, tidemark_stop() */
 }
 
+void facts_add_with_reallocs(struct strbuf *out, const struct profile *profile)
+{
+    const struct call_metrics *total = &profile->program.total;
+    struct figure bytes = call_metrics_bytes(total);
+    if (figure_positive(total->realloc_bytes) && figure_known(bytes) &&
+        !facts_sample_bytes(profile))
+        strbuf_addf(out, ", %s with reallocs", figure_human_bytes(bytes).text);
+    else
+        strbuf_add_string(out, " in all");
+}
+
 bool facts_is_whole_run(const struct profile *profile)
 {
     return profile->complete && !profile_get(profile, PROFILE_META_WINDOW_FROM) &&

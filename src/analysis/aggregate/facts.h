@@ -32,6 +32,10 @@ bool facts_callers_only(const struct profile *profile);
 /* "at most 1.0 % of the program's processor time (--budget-cpu)"; false: there was no limit. */
 bool facts_add_budget(struct strbuf *out, const struct profile *profile);
 
+/* Behind the bytes of all allocations: " in all", or ", 150 MiB with reallocs", as more may be
+ * alive at the peak than allocations alone asked for. Not of estimates. */
+void facts_add_with_reallocs(struct strbuf *out, const struct profile *profile);
+
 /* A meta number; 0 if it is not there. */
 uint64_t facts_number(const struct profile *profile, const char *key);
 /* Terminal-safe text of a meta value, "?" if it is not there. */

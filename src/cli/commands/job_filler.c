@@ -345,13 +345,21 @@ void job_filler_stop(struct job_filler *filling)
     atomic_store(&filling->stops, true);
 }
 
-void job_filler_end(struct job_filler *filling)
+/* A file system that does not answer holds the thread for good. */
+static bool job_filler_join(struct job_filler *filling)
+{
+    const uint64_t patience_ns = 2000000000;
+    struct timespec until = now_later(CLOCK_REALTIME, patience_ns);
+    return !filling->has_thread || pthread_timedjoin_np(filling->thread, NULL, &until) == 0;
+}
+
+bool job_filler_end(struct job_filler *filling)
 {
     if (!filling)
-        return;
+        return true;
     job_filler_stop(filling);
-    if (filling->has_thread)
-        pthread_join(filling->thread, NULL);
+    if (!job_filler_join(filling))
+        return false;
     for (size_t i = 0; i < filling->count; i++) {
         struct job_filler_item *item = filling->items[i];
         if (item->job.listing) { /* nothing was begun: another operand was wrong */
@@ -368,4 +376,5 @@ void job_filler_end(struct job_filler *filling)
     pthread_mutex_destroy(&filling->lock);
     free(filling->items);
     free(filling);
+    return true;
 }

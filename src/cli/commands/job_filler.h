@@ -38,7 +38,8 @@ void job_filler_begin(struct job_filler *filling);
 void job_filler_tell(struct job_filler *filling);
 /* No further profile is begun, and no job that is not whole is written. */
 void job_filler_stop(struct job_filler *filling);
-/* Stops, waits for the profile at hand and frees. NULL: nothing. */
-void job_filler_end(struct job_filler *filling);
+/* Stops, waits for the file at hand and frees. NULL: nothing. False: the file does not come within
+ * two seconds; the thread has all that it was given until the process ends. */
+bool job_filler_end(struct job_filler *filling);
 
 #endif

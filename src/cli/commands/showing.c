@@ -549,9 +549,19 @@ void showing_stop_filling(struct showing *showing)
         job_filler_stop(showing->filling);
 }
 
+static void showing_end_directory(void)
+{
+    showing_remove_directory();
+    showing_directory = NULL;
+    showing_unguard(false);
+}
+
 void showing_release(struct showing *showing)
 {
-    job_filler_end(showing->filling);
+    if (!job_filler_end(showing->filling)) {
+        showing_end_directory(); /* all else goes with the process, which is about to end */
+        return;
+    }
     for (size_t i = 0; i < showing->trace_count; i++)
         trace_close(showing->traces[i]);
     for (size_t i = 0; i < showing->string_count; i++)
@@ -564,8 +574,6 @@ void showing_release(struct showing *showing)
     free(showing->traces);
     free(showing->strings);
     free(showing->shown);
-    showing_remove_directory();
-    showing_directory = NULL;
-    showing_unguard(false);
+    showing_end_directory();
     *showing = (struct showing){0};
 }

@@ -302,7 +302,7 @@ static void report_text_add_allocations(struct report_text *text, const char *ab
         strbuf_add_string(&line, " of ");
         estimate_add_bytes(&line, profile, total->alloc_bytes, total->alloc_variance,
                            text->style.utf8);
-        strbuf_add_string(&line, " in all");
+        facts_add_with_reallocs(&line, profile);
     }
     if (figure_known(total->temporary_count)) {
         bool some = figure_positive(total->temporary_count);

@@ -77,7 +77,7 @@ static void run_summary_add_totals(struct summary *summary)
         strbuf_addf(&summary->out, "\n  allocations  %s%s of ", facts_at_least(summary->profile),
                     estimate_count(summary->profile, total->alloc_count).text);
         run_summary_add_bytes(summary, total->alloc_bytes, total->alloc_variance);
-        strbuf_add_string(&summary->out, " in all");
+        facts_add_with_reallocs(&summary->out, summary->profile);
     }
     strbuf_addf(&summary->out, "\n  %-11s  ", facts_of_what_is_left(summary->profile));
     struct runtime_pools pools = runtime_pools_left(summary->profile);

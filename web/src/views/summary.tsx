@@ -321,6 +321,14 @@ function whenOfPeak({ isJob, summary }: Profile): string {
     return isKnown(ns) ? ` after ${duration(ns)}` : "";
 }
 
+/* More may be alive at the peak than allocations alone asked for. */
+function withReallocs({ program, sampled }: Summary): string {
+    const more = program?.["realloc_bytes"],
+        bytes = program?.["alloc_bytes"];
+    if (sampled || !isKnown(more) || !isKnown(bytes) || !more) return "";
+    return `, ${format(bytes + more, "bytes")} with reallocs`;
+}
+
 /* The peak of the heap and who held most of it, and what is lost. */
 function HeapCard({ profile, top }: ViewProps & { top: Top | undefined }): JSX.Element {
     const program = profile.summary.program,
@@ -354,6 +362,7 @@ function HeapCard({ profile, top }: ViewProps & { top: Top | undefined }): JSX.E
                     <span class="dim">
                         {" "}
                         in {format(program["alloc_count"] ?? null, "count")} allocations
+                        {withReallocs(profile.summary)}
                     </span>
                 </p>
             )}
