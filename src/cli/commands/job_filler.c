@@ -102,7 +102,7 @@ struct served_reading *job_filler_add(struct job_filler *filling, const struct j
 
 /* ---- Listing ------------------------------------------------------------------------------- */
 
-/* The entries take the place of what is shown.*/
+/* The entries take the place of what is shown. */
 static int job_filler_show(const struct job_filler_item *item, const struct job_files *files,
                            const struct job_summary *ranks, bool all)
 {

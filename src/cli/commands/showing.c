@@ -1,8 +1,8 @@
 /* Prepares what serve, html and plot show (showing.h). Jobs are analysed and traces replayed into
  * profiles in a private temporary directory. For `serve` the ranks of a job are read later
  * (job_filler.h), and the first profile has what the directory's entries say. Entries that take
- * long are read later, too, and the ranks are listed then. A thread that waits
- * for signals removes the directory when one ends the process. */
+ * long are read later, too, and the ranks are listed then. A thread that waits for signals removes
+ * the directory when one ends the process. */
 #include "commands/showing.h"
 
 #include <dirent.h>
