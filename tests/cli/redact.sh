@@ -2,11 +2,14 @@
 . "$HERE/lib.sh"
 mkdir -p home/mallory && cp "$VICTIMS/basic" home/mallory/billing
 try tidemark record -q -o run.tmk home/mallory/billing 1 --password=hunter2 customers.csv
-# What of it is in an output, for each of the words.
+# What of it is in an output, for each of the words. A machine may be called "vm", and the folder of
+# this test "x.lmVMk1", so the machine's name is a word of its own.
 holds() {
-    for word in hunter2 customers.csv mallory billing "$(uname -n)" victim_; do
-        grep -qi -- "$word" out && printf '%s ' "${word/$(uname -n)/HOST}"
+    for word in hunter2 customers.csv mallory billing; do
+        grep -qi -- "$word" out && printf '%s ' "$word"
     done
+    grep -qiw -- "$(uname -n)" out && printf 'HOST '
+    grep -qi victim_ out && printf 'victim_ '
     echo
 }
 for level in no secrets places names; do
