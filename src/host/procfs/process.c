@@ -323,6 +323,24 @@ int process_start_time(pid_t pid, uint64_t *unix_ns)
     return 0;
 }
 
+int process_schedstat_parse(const char *text, uint64_t *ran_ns, uint64_t *waited_ns)
+{
+    const char *end;
+    if (!proc_number(text, ran_ns, &end) || *end != ' ' || !proc_number(end + 1, waited_ns, &end))
+        return -EINVAL;
+    return 0;
+}
+
+int process_main_thread_time(pid_t pid, uint64_t *ran_ns, uint64_t *waited_ns)
+{
+    struct strbuf text = STRBUF_INIT;
+    int error = proc_read(pid, "schedstat", 128, &text);
+    if (!error)
+        error = process_schedstat_parse(text.data, ran_ns, waited_ns);
+    strbuf_release(&text);
+    return error;
+}
+
 int process_zombie_status(pid_t pid, int *status)
 {
     struct strbuf text = STRBUF_INIT;

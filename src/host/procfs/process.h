@@ -80,6 +80,12 @@ int process_start_ticks(pid_t pid, uint64_t *ticks);
 /* `parent` is 0 if the parent is outside our namespace. */
 int process_parent(pid_t pid, pid_t *parent);
 
+/* How long the main thread has run on a processor, and how long it has waited for one when it could
+ * have run. -ENOENT where the kernel does not count that. */
+int process_main_thread_time(pid_t pid, uint64_t *ran_ns, uint64_t *waited_ns);
+/* The same from the contents of a schedstat file. -EINVAL if it is none. */
+int process_schedstat_parse(const char *text, uint64_t *ran_ns, uint64_t *waited_ns);
+
 /* How a zombie ended (its parent has not waited for it yet): a status as wait() gives it. -ESRCH if
  * the process is gone, -EAGAIN if it still runs. */
 int process_zombie_status(pid_t pid, int *status);

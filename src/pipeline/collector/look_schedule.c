@@ -35,6 +35,11 @@ static const unsigned look_schedule_growth_parts[] = {20, 10, 5, 3};
 #define BUDGET_SHORT_PART 20
 #define BUDGET_SHORT_NS   60000000u
 
+/* On a node with more ranks than processors, looks at all ranks would take the processors from the
+ * ranks. So a run counts only for the part in which its program got a processor when it wanted one,
+ * and for an eighth at least. */
+#define CROWDED_PART 8
+
 /* A look at a level twice as high as the last one looked at is paid for by the allocations between
  * the two: from DOUBLE_NS on it is made while all looks stay below a tenth of the run. Otherwise a
  * program that grows by many small blocks a second, and is killed, would have been looked at in its
@@ -86,6 +91,7 @@ struct look_schedule {
     uint64_t peak_bytes; /* the highest resident set that was looked at, or that begins a look */
     uint64_t high_bytes, high_ns; /* the highest reading, and since when there is none above it */
     uint64_t spent_ns;
+    uint64_t ran_ns, waited_ns; /* the main thread's, before the recording */
     uint32_t last_id;
     uint64_t tool_expected_bytes; /* by look_schedule_tool_estimate() when the look under way
                                    * began */
@@ -121,6 +127,8 @@ struct look_schedule *look_schedule_new(pid_t pid, uint64_t start_ns, struct loo
         return NULL;
     *looks = (struct look_schedule){
         .pid = pid, .start_ns = start_ns, .gap = gap, .view = view, .sink = sink};
+    if (process_main_thread_time(pid, &looks->ran_ns, &looks->waited_ns) < 0)
+        looks->ran_ns = looks->waited_ns = 0;
     if (gap.sentence)
         look_schedule_complain(looks, gap.sentence);
     return looks;
@@ -492,6 +500,23 @@ unsigned look_schedule_growth_part(uint64_t spent_ns, uint64_t age_ns)
     return look_schedule_growth_parts[spent < PARTS ? spent : PARTS - 1];
 }
 
+uint64_t look_schedule_served_ns(uint64_t age_ns, uint64_t ran_ns, uint64_t waited_ns)
+{
+    double wanted_ns = (double)ran_ns + (double)waited_ns;
+    double part = wanted_ns > 0 ? (double)ran_ns / wanted_ns : 1;
+    return part > 1.0 / CROWDED_PART ? (uint64_t)((double)age_ns * part) : age_ns / CROWDED_PART;
+}
+
+/* The main thread stands for the program. */
+static uint64_t look_schedule_served_age_ns(const struct look_schedule *looks, uint64_t age_ns)
+{
+    uint64_t ran_ns, waited_ns;
+    if (process_main_thread_time(looks->pid, &ran_ns, &waited_ns) < 0 || ran_ns < looks->ran_ns ||
+        waited_ns < looks->waited_ns)
+        return age_ns;
+    return look_schedule_served_ns(age_ns, ran_ns - looks->ran_ns, waited_ns - looks->waited_ns);
+}
+
 static void look_schedule_at_start(struct look_schedule *looks, uint64_t now_ns)
 {
     looks->started = true;
@@ -523,6 +548,14 @@ static bool look_schedule_can_pay(const struct look_schedule *looks, uint64_t re
             look_schedule_can_afford_double(blocks, resident_bytes, looks->spent_ns, age_ns));
 }
 
+static bool look_schedule_wants(const struct look_schedule *looks, uint64_t resident_bytes,
+                                bool stands, uint64_t age_ns)
+{
+    unsigned part = look_schedule_growth_part(looks->spent_ns, age_ns);
+    bool has_grown = resident_bytes >= looks->peak_bytes + looks->peak_bytes / part;
+    return (has_grown || stands) && look_schedule_can_pay(looks, resident_bytes, age_ns);
+}
+
 void look_schedule_see(struct look_schedule *looks, uint64_t resident_bytes, uint64_t now_ns)
 {
     uint64_t age_ns = now_ns > looks->start_ns ? now_ns - looks->start_ns : 0;
@@ -537,9 +570,10 @@ void look_schedule_see(struct look_schedule *looks, uint64_t resident_bytes, uin
             look_schedule_at_start(looks, now_ns);
         return;
     }
-    unsigned part = look_schedule_growth_part(looks->spent_ns, age_ns);
-    bool has_grown = resident_bytes >= looks->peak_bytes + looks->peak_bytes / part;
-    if (!(has_grown || stands) || !look_schedule_can_pay(looks, resident_bytes, age_ns) ||
+    /* A file of /proc is read only where a look is due on an idle machine. */
+    if (!look_schedule_wants(looks, resident_bytes, stands, age_ns) ||
+        !look_schedule_wants(looks, resident_bytes, stands,
+                             look_schedule_served_age_ns(looks, age_ns)) ||
         !quota_try_work())
         return;
     looks->peak_bytes = resident_bytes;

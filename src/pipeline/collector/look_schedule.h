@@ -5,7 +5,8 @@
  *   new resident peaks        when the resident set has outgrown the last peak looked at by 5 %, as
  *                             long as all looks together stay below 1 % of the run (5 % of a short
  *                             one); or by 1 %, and has stood there for a moment; or is twice that
- *                             peak, as long as they stay below 10 % of a run of a second or more
+ *                             peak, as long as they stay below 10 % of a run of a second or more;
+ *                             a run that waits for processors counts in part
  *   snapshots                 while the program waits for one: all of it
  *   the end                   while the program waits for it in its exit: all of it
  *
@@ -83,6 +84,9 @@ const char *look_schedule_complaint(const struct look_schedule *looks);
  * NULL. */
 const char *look_schedule_graph_complaint(const struct look_schedule *looks);
 
+/* The part of a run of `age_ns` that counts for what looks may take, when the program has run for
+ * `ran_ns` and waited for a processor for `waited_ns`. */
+uint64_t look_schedule_served_ns(uint64_t age_ns, uint64_t ran_ns, uint64_t waited_ns);
 /* Does a look of that size fit into what may be spent after `age_ns` of the run? */
 bool look_schedule_can_afford(uint64_t blocks, uint64_t resident_bytes, uint64_t spent_ns,
                               uint64_t age_ns);

@@ -259,6 +259,29 @@ static void a_process_has_a_place_a_name_and_a_start(void **state)
     assert_int_equal(process_page_bytes(), sysconf(_SC_PAGESIZE));
 }
 
+static void time_on_processors_is_told_from_waiting_for_one(void **state)
+{
+    (void)state;
+    uint64_t ran, waited;
+    assert_int_equal(process_schedstat_parse("12 34 5\n", &ran, &waited), 0);
+    assert_int_equal(ran, 12);
+    assert_int_equal(waited, 34);
+    const char *const damaged[] = {"", "12", "12 ", "12\t34", "x 1 2", "99999999999999999999 1 1"};
+    for (size_t i = 0; i < sizeof damaged / sizeof *damaged; i++)
+        assert_int_equal(process_schedstat_parse(damaged[i], &ran, &waited), -EINVAL);
+
+    int error = process_main_thread_time(getpid(), &ran, &waited);
+    if (error == -ENOENT)
+        skip(); /* the kernel does not count it */
+    assert_int_equal(error, 0);
+    struct timespec now;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    assert_true(ran > 0 && ran <= (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec);
+    pid_t child = start_child();
+    end_child(child);
+    assert_true(process_main_thread_time(child, &ran, &waited) < 0);
+}
+
 int main(int argc, char **argv)
 {
     arguments_start = argv[0];
@@ -274,6 +297,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_title_that_fills_its_room_is_one),
         cmocka_unit_test(words_are_quoted_where_needed),
         cmocka_unit_test(a_process_has_a_place_a_name_and_a_start),
+        cmocka_unit_test(time_on_processors_is_told_from_waiting_for_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

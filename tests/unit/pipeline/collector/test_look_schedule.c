@@ -81,6 +81,19 @@ static void a_level_twice_as_high_may_take_a_tenth(void **state)
     assert_false(look_schedule_can_afford_double(0, 0, SECOND, 10 * SECOND));
 }
 
+/* As one of many ranks on few processors. */
+static void a_run_that_waits_for_processors_counts_in_part(void **state)
+{
+    (void)state;
+    assert_int_equal(look_schedule_served_ns(SECOND, 0, 0), SECOND); /* not known */
+    assert_int_equal(look_schedule_served_ns(SECOND, SECOND, 0), SECOND);
+    assert_int_equal(look_schedule_served_ns(SECOND, SECOND / 100, 0), SECOND); /* it slept */
+    assert_int_equal(look_schedule_served_ns(SECOND, SECOND / 4, SECOND * 3 / 4), SECOND / 4);
+    assert_int_equal(look_schedule_served_ns(80 * SECOND, SECOND, 79 * SECOND), 10 * SECOND);
+    assert_int_equal(look_schedule_served_ns(SECOND, 0, SECOND), SECOND / 8);
+    assert_int_equal(look_schedule_served_ns(SECOND, UINT64_MAX, UINT64_MAX), SECOND / 2);
+}
+
 static void the_rows_with_most_bytes_are_kept_by_path(void **state)
 {
     (void)state;
@@ -263,6 +276,7 @@ int main(void)
         cmocka_unit_test(of_a_short_run_looks_may_take_a_twentieth),
         cmocka_unit_test(looks_at_growth_last_to_the_end),
         cmocka_unit_test(a_level_twice_as_high_may_take_a_tenth),
+        cmocka_unit_test(a_run_that_waits_for_processors_counts_in_part),
         cmocka_unit_test(the_rows_with_most_bytes_are_kept_by_path),
         cmocka_unit_test(who_is_gone_is_not_known),
         cmocka_unit_test(our_own_ledger_adds_up),
