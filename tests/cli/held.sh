@@ -41,6 +41,17 @@ echo "== by call path"
 tidemark held --json --by path run.tmk | jq -r '.holders[] | "\(.function) \(.own_bytes) \(.retained_bytes)"' | grep '^make_' | sort
 echo "== by library"
 tidemark held --by library run.tmk | grep -c '  held$'
+echo "== by type: what a type's blocks keep counts once, whoever made them; of the rest none is known"
+strip -o held_types "$VICTIMS/held_types"
+tidemark record -q --held -o types.tmk ./held_types
+by_type() { # PROFILE…
+    tidemark held --json --by type "$@" | jq -r '.holders[] | select(.type | test("^(Node|Scene)$")) |
+        "\(.type) \(.own_blocks) \(.own_bytes) keeps \(.retained_blocks) \(.retained_bytes)\(if .old_retained_bytes then ", before \(.old_retained_bytes)" else "" end)"' | sort
+}
+by_type types.tmk
+by_type types.tmk types.tmk
+tidemark held --json --by type types.tmk | jq '([.holders[].own_bytes] | add) + .untyped.bytes == .held.bytes'
+tidemark held -w 80 --by type types.tmk | grep -E ' (Node|Scene)$|^Of ' | tr -s ' ' | sed 's/[0-9.]* [KM]*iB in [0-9,]* blocks/some/; s/ [0-9.]* %//'
 echo "== text"
 tidemark held -w 80 run.tmk | sed -n '4,$p' | grep ' table ' | tr -s ' '
 echo "== report says who holds most, and what is lost"

@@ -187,7 +187,7 @@ static bool held_by_is_shown(enum held_by_what by, const struct profile_holder *
         return false; /* it has a line of its own */
     if (by == HELD_BY_PATH || of->kind == PROFILE_HOLDER_PATH)
         return by == HELD_BY_PATH && of->kind == PROFILE_HOLDER_PATH;
-    return by == HELD_BY_HOLDER || !of->parent;
+    return by == HELD_BY_HOLDER || by == HELD_BY_TYPE || !of->parent;
 }
 
 /* The row of a holder that is in front of the one at `at`. */
@@ -266,6 +266,8 @@ int held_by_find(struct held_by *holders, const struct profile *now, const struc
     if (!error && before)
         error = held_by_gather(&gathering);
     map_release(&gathering.by_key);
+    if (!error && by == HELD_BY_TYPE)
+        error = held_by_fold_types(holders);
     if (error)
         held_by_release(holders);
     return error;
@@ -292,6 +294,8 @@ void held_by_release(struct held_by *holders)
     free(holders->before.hidden);
     free(holders->before.none_hidden);
     free(holders->rows);
+    path_types_release(&holders->now_types);
+    path_types_release(&holders->before_types);
     *holders = (struct held_by){0};
 }
 

@@ -4,8 +4,9 @@
  *   row     a holder (variable, stack, mapping), or the blocks of a call path below one
  *   key     says what a row is and what it hangs below, alike in every profile of the program
  *
- * held_by.c gathers (held_by_looks.c all looks of one profile), held_by_text.c, held_by_chain.c and
- * held_by_json.c show; held_by_together.c says who holds together what none of them holds alone.
+ * held_by.c gathers (held_by_looks.c all looks of one profile, held_by_types.c by type).
+ * held_by_text.c, held_by_chain.c and held_by_json.c show. held_by_together.c says who holds
+ * together what none of them holds alone.
  * Reads struct profile and nothing else. */
 #ifndef TIDEMARK_HELD_BY_HELD_BY_H
 #define TIDEMARK_HELD_BY_HELD_BY_H
@@ -15,12 +16,13 @@
 #include <stdint.h>
 #include <stdio.h>
 #include "aggregate/frames.h"
+#include "aggregate/path_types.h"
 #include "base/json.h"
 #include "format/style.h"
 #include "profile/profile.h"
 
-#define HELD_BY_CHOICE "holder|path|library"
-enum held_by_what { HELD_BY_HOLDER, HELD_BY_PATH, HELD_BY_LIBRARY };
+#define HELD_BY_CHOICE "holder|path|library|type"
+enum held_by_what { HELD_BY_HOLDER, HELD_BY_PATH, HELD_BY_LIBRARY, HELD_BY_TYPE };
 
 struct held_by_sum {
     uint64_t count, bytes;
@@ -30,6 +32,7 @@ struct held_by_row {
     const struct profile_holder *of; /* of the newer profile, or of the older where it is gone */
     bool is_old;                     /* it is of the older */
     uint32_t parent;                 /* index; HELD_BY_NONE: none */
+    const char *type; /* of a row of HELD_BY_TYPE; NULL: of others, and of what is not shown */
     uint32_t depth;
     uint64_t key;
     struct held_by_sum own, retained, old; /* old: retained in the older profile */
@@ -55,6 +58,8 @@ struct held_by {
     size_t count, room;
     uint32_t first, last; /* of the rows without a parent; as in them */
     struct held_by_sum held, lost, old_held, old_lost;
+    struct path_types now_types, before_types; /* of HELD_BY_TYPE */
+    struct held_by_sum untyped; /* blocks that are held and of which the type is not known */
 };
 
 struct held_by_options {

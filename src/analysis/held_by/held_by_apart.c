@@ -54,7 +54,7 @@ void held_by_add_apart(struct strbuf *out, const struct style *style, const stru
     const struct held_by_row *row = &holders->rows[number];
     const struct held_by_side *side = held_by_side_of(holders, row);
     size_t most = 0;
-    for (size_t i = 0; i < count && row->of->path; i++) {
+    for (size_t i = 0; i < count && row->of->path && !row->type; i++) {
         const struct held_by_row *other = &holders->rows[siblings[i]];
         size_t callers =
             other == row || !other->of->path ? 0 : held_by_apart_distance(holders, row, other);

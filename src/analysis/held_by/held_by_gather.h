@@ -18,6 +18,8 @@ struct gathering {
 size_t held_by_first_of(const struct profile *profile, uint32_t sample);
 /* What the side's sample has is added to the rows. 0 or -ENOMEM. */
 int held_by_gather(struct gathering *gathering);
+/* Makes rows of types of the rows of a tree. 0 or -ENOMEM. */
+int held_by_fold_types(struct held_by *holders);
 /* A line with the caller that tells the row from those of the others that would be shown by the
  * same words; nothing where there are none. */
 void held_by_add_apart(struct strbuf *out, const struct style *style, const struct held_by *holders,

@@ -41,7 +41,9 @@ static void held_by_json_place(struct json *json, const struct held_by *holders,
     const struct profile_holder *of = row->of;
     json_unsigned(json, "id", index + 1);
     json_unsigned(json, "parent", row->parent == HELD_BY_NONE ? 0 : row->parent + 1);
-    if (holders->by == HELD_BY_LIBRARY)
+    if (row->type)
+        json_string(json, "type", row->type);
+    else if (holders->by == HELD_BY_LIBRARY)
         json_string(json, "library", held_by_library_of(held_by_side_of(holders, row), of));
     else
         held_by_json_name(json, held_by_side_of(holders, row), of->kind, of->name, of->module,
@@ -110,6 +112,8 @@ void held_by_write(struct json *json, const struct held_by *holders)
         json_string(json, "filter", holders->filter);
     held_by_json_sum(json, "held", &holders->held);
     held_by_json_sum(json, "lost", &holders->lost);
+    if (holders->by == HELD_BY_TYPE)
+        held_by_json_sum(json, "untyped", &holders->untyped);
     if (holders->before.profile) {
         json_object(json, "old");
         held_by_json_when(json, holders->before.sample);

@@ -296,6 +296,10 @@ static void held_by_add_row(const struct held_by_showing *showing, const struct 
                      human_percent((double)row->retained.bytes, (double)holders->held.bytes).text);
         text_row_add(&cells, human_exact(row->retained.count).text);
     }
+    if (row->type) {
+        holder.kind = PROFILE_HOLDER_KINDS;
+        holder.name = row->type;
+    }
     text_row_add(&cells, "");
     strbuf_add_repeated(showing->out, " ", INDENT * depth);
     if (held_by_add_several(showing, row, depth))
@@ -370,16 +374,28 @@ static void held_by_add_children(const struct held_by_showing *showing, uint32_t
     free(children);
 }
 
+static void held_by_add_untyped(struct strbuf *out, const struct held_by *holders)
+{
+    if (holders->by != HELD_BY_TYPE || !holders->untyped.count)
+        return;
+    strbuf_add_string(out, holders->count ? "\nOf " : "Of ");
+    held_by_add_sum(out, &holders->untyped);
+    strbuf_add_string(out, " the type is not known\n");
+}
+
 int held_by_text(FILE *out, const struct held_by *holders, const struct held_by_options *options)
 {
     struct strbuf text = STRBUF_INIT;
     const struct held_by_showing showing = {&text, holders, options};
     bool is_grown = holders->before.profile != NULL;
     held_by_add_verdict(&text, holders, &options->style);
-    text_row_add_headings(&text, is_grown ? grown_columns : columns,
-                          sizeof columns / sizeof *columns);
-    strbuf_add_char(&text, '\n');
+    if (holders->by != HELD_BY_TYPE || holders->count) {
+        text_row_add_headings(&text, is_grown ? grown_columns : columns,
+                              sizeof columns / sizeof *columns);
+        strbuf_add_char(&text, '\n');
+    }
     held_by_add_children(&showing, HELD_BY_NONE, 0);
+    held_by_add_untyped(&text, holders);
     int error = fwrite(text.data, 1, text.length, out) == text.length && !fflush(out) ? 0 : -errno;
     strbuf_release(&text);
     return error;

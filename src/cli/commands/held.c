@@ -40,8 +40,8 @@ static int cmd_held_take_address(void *target, const char *value)
 
 static const struct option_entry entries[] = {
     {"by", 'b', OPTION_CHOICE, HELD_BY_CHOICE,
-     "the tree of holders; what each call path keeps; libraries (default: holder)", TO(by), false,
-     NULL},
+     "the tree of holders; what each call path keeps; libraries; types (default: holder)", TO(by),
+     false, NULL},
     {"top", 'n', OPTION_NUMBER, "COUNT", "so many rows at most below each (default: 10)", TO(top),
      false, NULL},
     {"depth", 'd', OPTION_NUMBER, "COUNT", "so many levels (default: 3)", TO(depth), false, NULL},
@@ -158,8 +158,9 @@ int cmd_held(int argc, char **argv)
         return options_usage_error(&command, "more than two profiles given");
     if (!filter_is_right(&command, arguments.filter, NULL))
         return OPTIONS_EXIT_FAILURE;
-    if (arguments.filter && (arguments.by == HELD_BY_LIBRARY || arguments.path_to))
-        return options_usage_error(&command, "--filter is of call paths: not with --by=library or "
-                                             "--path-to");
+    if (arguments.filter &&
+        (arguments.by == HELD_BY_LIBRARY || arguments.by == HELD_BY_TYPE || arguments.path_to))
+        return options_usage_error(&command, "--filter is of call paths: not with --by=library, "
+                                             "--by=type or --path-to");
     return cmd_held_of(argv + operand, argc - operand, &arguments);
 }
