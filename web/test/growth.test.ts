@@ -7,6 +7,7 @@ import {
     growthRows,
     growthSums,
     momentOf,
+    rangeLevels,
     type Growth,
 } from "../src/model/growth.ts";
 import type { ColumnsDocument, Numbers } from "../src/data/columns.ts";
@@ -204,4 +205,25 @@ test("rows add up to the sums, whatever the levels are", () => {
             );
         assert.equal(sums.grown - sums.shrunk, sums.change);
     }
+});
+
+test("the highest moment of a range lies in it, and is one whose level is known", async () => {
+    const levels = (values: number[]) => ({
+        timeline: document(
+            { requested_max: Float64Array.from(values), requested_min: Float64Array.from(values) },
+            { bucket_ns: 100 },
+        ),
+        curves: curves.curves,
+    });
+    const at = async (values: number[], from: number, to: number) => {
+        const { at, whole } = await rangeLevels(profileWith(levels(values)), of, from, to);
+        return [at, whole];
+    };
+    const values = [10, 20, 30, 40, 90, 50, 60, 70, 80, 85];
+    assert.deepEqual(await at(values, -1, -1), [400, 90], "the peak is at 400");
+    assert.deepEqual(await at(values, 410, 440), [440, 90], "not at 400, which lies before it");
+    assert.deepEqual(await at(values, 460, 480), [460, 90]);
+    assert.deepEqual(await at(values, 0, 400), [350, 40], "what begins with its end is not in it");
+    assert.deepEqual(await at([NaN, 20, NaN, 40, NaN, 50, 60, 70, 80, 85], 0, 380), [350, 40]);
+    assert.deepEqual(await at([NaN, NaN, 5], 0, 150), [150, null]);
 });

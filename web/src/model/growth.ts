@@ -5,6 +5,7 @@
 import { numbers, whole } from "../data/columns.ts";
 import { boundAt, levelAt, readCurves } from "./curves.ts";
 import { atOnce, breathe, inSlices, type Work } from "./slices.ts";
+import { isKnown } from "./units.ts";
 import type { CallTree, Profile } from "./profile.ts";
 import type { Wanted } from "./tree.ts";
 
@@ -208,16 +209,17 @@ export async function rangeLevels(
     const timeline = await profile.columns("timeline");
     const step = Number(timeline.header["bucket_ns"] ?? 1),
         level = numbers(timeline, "requested_max");
+    const low = Math.max(0, from),
+        high = to < 0 ? Math.max(low, level.length * step) : Math.max(low, to),
+        first = Math.floor(low / step);
     let best = -1;
-    for (
-        let at = Math.max(0, Math.floor(Math.max(0, from) / step));
-        at < level.length && (to < 0 || at * step <= to);
-        at++
-    )
-        if (best < 0 || level[at]! > level[best]!) best = at;
+    for (let at = first; at < level.length && (at === first || at * step < high); at++)
+        if (isKnown(level[at]) && !(level[at]! <= level[best]!)) best = at;
     const peak = profile.summary.program?.["peak_ns"] ?? -1;
-    const isPeak = best >= 0 && peak >= best * step && peak < (best + 1) * step;
-    const at = isPeak ? peak : Math.min((best + 0.5) * step, to < 0 ? Infinity : to);
+    /* an interval may begin before the range and end behind it */
+    const isPeak = Math.floor(peak / step) === best && best >= 0 && peak >= low && peak <= high;
+    const middle = best < 0 ? high : (best + 0.5) * step;
+    const at = isPeak ? peak : Math.min(Math.max(middle, low), high);
     const then = await ofCurves(profile, of, at),
         known = then.level.reduce((sum, value) => sum + value, 0),
         growth = await growthOf(profile, of, from, to),
