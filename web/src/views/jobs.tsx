@@ -162,9 +162,11 @@ function JobPage({ profile, job }: ViewProps & { job: Job }): JSX.Element {
                         </dd>
                         <dt>{unknown ? "mean of those known" : "mean"}</dt>
                         <dd>{known ? bytes(mean) : "not known"}</dd>
-                        <dt>standard deviation</dt>
+                        <dt>
+                            {unknown ? "standard deviation of those known" : "standard deviation"}
+                        </dt>
                         <dd>{known ? bytes(deviation) : "not known"}</dd>
-                        <dt>imbalance</dt>
+                        <dt>{unknown ? "imbalance of those known" : "imbalance"}</dt>
                         <dd title="(highest − mean) ÷ mean">
                             {mean ? share(most / mean - 1) : "–"} above the mean
                         </dd>
@@ -518,7 +520,7 @@ function Scaling(): JSX.Element {
                     };
                 }),
             ),
-        [jobs.length],
+        jobs /* each is another one when it has grown */,
     );
     if (jobs.length < 2) return <></>;
     return (
@@ -585,7 +587,7 @@ function Scaling(): JSX.Element {
                                                 {bytes(each.mean)}
                                             </td>
                                             <td class="number">
-                                                {each === first
+                                                {each === first || !first.mean
                                                     ? ""
                                                     : share(each.mean / first.mean)}
                                             </td>

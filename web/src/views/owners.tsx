@@ -161,7 +161,7 @@ export function partsOf(owners: readonly Owner[], most = Infinity): BarPart[] {
     return parts;
 }
 
-const columnsOf = (whole: number, most: number): Column<Owner & { index: number }>[] => [
+const columnsOf = (whole: number | null, most: number): Column<Owner & { index: number }>[] => [
     {
         id: "owner",
         title: "Owner",
@@ -187,7 +187,8 @@ const columnsOf = (whole: number, most: number): Column<Owner & { index: number 
         title: "of all",
         width: "76px",
         unit: "share",
-        number: (row) => (row.resident_bytes ?? 0) / whole,
+        number: (row) =>
+            whole === null || row.resident_bytes === null ? null : row.resident_bytes / whole,
     },
     {
         id: "proportional_bytes",
@@ -227,7 +228,7 @@ function OwnersList({
     const chosen = getOption(state.value, "kind") ?? "",
         { search, sort } = state.value;
     const [selected, select] = useState<number | null>(null);
-    const whole = resident_bytes || 1;
+    const whole = resident_bytes || null;
     const rows = useMemo(() => {
         const has = searcher(search);
         return owners
@@ -261,7 +262,7 @@ function OwnersList({
         <>
             <div class="pad own-height">
                 <Card
-                    title={`${bytes(whole)} resident ${whenOfOwners(time_ns)}, at the look that found most`}
+                    title={`${whole ? `${bytes(whole)} resident` : "Resident memory"} ${whenOfOwners(time_ns)}, at the look that found most`}
                     tools={
                         chosen && (
                             <button

@@ -2,7 +2,7 @@
  * the sizes before and after, and tables have how often each step was made. */
 import { useMemo } from "preact/hooks";
 import type { JSX } from "preact";
-import { bytes, count, exact, isKnown, share } from "../model/units.ts";
+import { bytes, count, exact, format, isKnown, share } from "../model/units.ts";
 import { link } from "../state/state.ts";
 import { HeatMap } from "../widgets/bars.tsx";
 import { cannotHave, Card, NotRecorded, Ready, useLoaded } from "../widgets/states.tsx";
@@ -31,6 +31,7 @@ export function ReallocView({ profile }: ViewProps): JSX.Element {
                 how="realloc() of a block that it had, that is: realloc(NULL, n) is an allocation."
             />
         );
+    const moved = program["realloc_moved"];
     return (
         <div class="split">
             <Card
@@ -44,16 +45,18 @@ export function ReallocView({ profile }: ViewProps): JSX.Element {
                         {count(program["realloc_count"])}
                     </dd>
                     <dt>Moved</dt>
-                    <dd title={exact(program["realloc_moved"], "count")}>
-                        {count(program["realloc_moved"] ?? 0)} (
-                        {share((program["realloc_moved"] ?? 0) / program["realloc_count"])}): the
-                        block was copied
+                    <dd title={exact(moved, "count")}>
+                        {isKnown(moved)
+                            ? `${count(moved)} (${share(moved / program["realloc_count"])}): the block was copied`
+                            : "not known"}
                     </dd>
                     <dt>In place</dt>
-                    <dd>{count(program["realloc_count"] - (program["realloc_moved"] ?? 0))}</dd>
+                    <dd>
+                        {isKnown(moved) ? count(program["realloc_count"] - moved) : "not known"}
+                    </dd>
                     <dt>New sizes in all</dt>
                     <dd title={exact(program["realloc_bytes"], "bytes")}>
-                        {bytes(program["realloc_bytes"] ?? 0)}
+                        {format(program["realloc_bytes"], "bytes")}
                     </dd>
                 </dl>
             </Card>

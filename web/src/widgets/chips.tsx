@@ -15,6 +15,7 @@ import {
     singleBlocks,
 } from "../state/profiles.ts";
 import type { View } from "../views/registry.ts";
+import type { Thread } from "../views/threads.tsx";
 import { notes } from "../state/notes.ts";
 import { go, link, state } from "../state/state.ts";
 import { useLoaded } from "./states.tsx";
@@ -155,6 +156,15 @@ export function Chips({ of, view }: { of: Profile | null; view: View }): JSX.Ele
     const blocks = of && singleBlocks(of);
     const needNames = fn >= 0 || node >= 0;
     const tree = useLoaded(async () => (of && needNames ? of.callTree() : null), [of, needNames]);
+    const whole = of?.part?.of ?? of,
+        needThreads = thread >= 0;
+    const threads = useLoaded(
+        async () =>
+            needThreads && whole?.has("threads")
+                ? ((await whole.json<{ threads: Thread[] | null }>("threads")).threads ?? [])
+                : [],
+        [whole, needThreads],
+    );
     const chips: [string, () => void][] = [];
     const names = tree.state === "there" ? tree.value?.names : undefined;
     if (fn >= 0)
@@ -178,7 +188,11 @@ export function Chips({ of, view }: { of: Profile | null; view: View }): JSX.Ele
             () =>
                 go({ from: -1, to: -1, ...(state.value.metric === GROWTH ? { metric: "" } : {}) }),
         ]);
-    if (thread >= 0) chips.push([`thread ${thread}`, () => go({ thread: -1 })]);
+    if (thread >= 0)
+        chips.push([
+            `thread ${threads.state === "there" ? (threads.value[thread]?.tid ?? "that is not here") : "…"}`,
+            () => go({ thread: -1 }),
+        ]);
     if (rank >= 0) {
         const own = profileOfRank(state.value.profile, rank);
         chips.push([
