@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { mostChanged, pairFigures } from "../src/model/compare.ts";
+import { mostChanged, pairFigures, scaleBetween } from "../src/model/compare.ts";
 
 test("functions are compared by the figure that changed most, and small figures do not win", () => {
     const before = { peak_bytes: 1000, alloc_count: 26_000, temporary_count: 8, live_bytes: 10 };
@@ -21,4 +21,17 @@ test("a figure that one run lacks is not known, and counts as no change", () => 
     assert.equal(mostChanged(rows), null);
     const [time] = pairFigures({ duration_ns: 4 }, { duration_ns: 8 }, 2);
     assert.equal(time!.after, 8, "a duration is never scaled");
+});
+
+test("runs of which it is not known how long they were are not scaled", () => {
+    assert.equal(scaleBetween(200, 100), 2);
+    for (const [before, after] of [
+        [0, 100],
+        [100, 0],
+        [null, 100],
+        [100, undefined],
+        [NaN, 100],
+        [100, NaN],
+    ] as const)
+        assert.equal(scaleBetween(before, after), null);
 });

@@ -2,12 +2,14 @@
  * (identity.ts), never by numbers or addresses. diffFlames() merges both call trees into one
  * whose frames have a value before and a value after. */
 import type { Flame, FlameFrame } from "./flame.ts";
+import type { Identities } from "./identity.ts";
 import type { CallTree } from "./profile.ts";
 import type { Unit } from "./units.ts";
 
 export interface Pair {
     identity: number;
     name: string;
+    file: string; /* where there are several of that name */
     before: number;
     after: number;
 }
@@ -75,6 +77,15 @@ export function pairFigures(before: Figures, after: Figures, scale: number): Fig
         .filter((row) => row.before !== null || row.after !== null);
 }
 
+/* What the later run is multiplied with, so that it is as long as the earlier one; null: of one of them it is not
+ * known how long. As diff_set_scales() of src/analysis/diff/diff.c. */
+export function scaleBetween(
+    before: number | null | undefined,
+    after: number | null | undefined,
+): number | null {
+    return before && after && before > 0 && after > 0 ? before / after : null;
+}
+
 /* Of the larger of both, from 0 to 1. Where both are next to nothing beside the figures of their
  * kind, the share is of a hundredth of those: 8 blocks that went are no large change of 26,000. */
 export function changeOf(row: FigurePair, rows: readonly FigurePair[]): number {
@@ -98,7 +109,7 @@ export function mostChanged(rows: readonly FigurePair[]): string | null {
 
 /* Functions of both, by identity. */
 export function pairFunctions(
-    names: readonly string[],
+    { names, files }: Pick<Identities, "names" | "files">,
     a: Float64Array,
     b: Float64Array,
     scale: number,
@@ -111,6 +122,7 @@ export function pairFunctions(
             pairs.push({
                 identity,
                 name,
+                file: files[identity]!,
                 before: before > 0 ? before : 0,
                 after: after > 0 ? after : 0,
             });

@@ -38,6 +38,7 @@ export interface Side {
 }
 export interface Identities {
     names: string[]; /* by identity */
+    files: string[]; /* likewise: what tells apart several of one name; "": there is one */
     byKey: [Uint32Array, Uint32Array]; /* of each side */
     byLine: [Uint32Array, Uint32Array];
 }
@@ -77,7 +78,8 @@ function distinct(
 export function identify(before: Side, after: Side): Identities {
     const ambiguous = new Set<string>(),
         numbers = new Map<string, number>(),
-        names: string[] = [];
+        names: string[] = [],
+        files: string[] = [];
     for (const side of [before, after]) addAmbiguous(ambiguous, side);
     const number = (side: Side) =>
         Uint32Array.from({ length: side.tree.tree.keyCount }, (_, key) => {
@@ -87,13 +89,14 @@ export function identify(before: Side, after: Side): Identities {
             if (known === undefined) {
                 numbers.set(whole, (known = names.length));
                 names.push(name);
+                files.push(file);
             }
             return known;
         });
     const byKey: [Uint32Array, Uint32Array] = [number(before), number(after)];
     const ofLines = (side: Side, keys: Uint32Array) =>
         side.tree.tree.lineKey.map((key) => keys[key]!);
-    return { names, byKey, byLine: [ofLines(before, byKey[0]), ofLines(after, byKey[1])] };
+    return { names, files, byKey, byLine: [ofLines(before, byKey[0]), ofLines(after, byKey[1])] };
 }
 
 /* The last pairs that were asked for: passes over the trees keep what they know by these very

@@ -9,6 +9,7 @@ import {
     mostChanged,
     pairFigures,
     pairFunctions,
+    scaleBetween,
     valuesOf,
     type DiffFlame,
     type Pair,
@@ -29,7 +30,7 @@ import { saveText } from "../widgets/save.ts";
 import { Table, type Column } from "../widgets/table.tsx";
 import { Card, NotRecorded, Ready, useLoaded } from "../widgets/states.tsx";
 import { changeText, FigurePairs, toneOf } from "./compare_figures.tsx";
-import { readTimeline } from "./timeline.tsx";
+import { readTimeline, steady } from "./timeline.tsx";
 import { FrameGone } from "./flame.tsx";
 import type { ViewProps } from "./registry.ts";
 
@@ -128,18 +129,18 @@ const norms: readonly [string, string][] = [
     ["time", "per second"],
 ];
 
-/* What the later run is multiplied with, so that it is as long as the earlier one. */
-function scaleOf(norm: string, before: Profile, after: Profile): number {
+function scaleOf(norm: string, before: Profile, after: Profile): number | null {
     const of = (profile: Profile) =>
         norm === "count"
-            ? (profile.summary.program?.["alloc_count"] ?? 0)
+            ? profile.summary.program?.["alloc_count"]
             : norm === "time"
               ? profile.durationNs
               : 1;
-    return of(after) ? of(before) / of(after) : 1;
+    return scaleBetween(of(before), of(after));
 }
 
 interface Compared {
+    unit: Unit;
     pairs: Pair[];
     flame: DiffFlame | null;
     totalBefore: number;
@@ -172,12 +173,13 @@ async function compared({
         after.column(metric),
     ]);
     const executable = (profile: Profile) => String(profile.summary.meta["executable"] ?? "");
-    const { names, byKey, byLine } = identities(
+    const identified = identities(
         { tree: a, executable: executable(before) },
         { tree: b, executable: executable(after) },
     );
+    const { names, byKey, byLine } = identified;
     const pairs = pairFunctions(
-        names,
+        identified,
         valuesOf(a, byLine[0], byKey[0], names.length, columnA, inclusive, hide),
         valuesOf(b, byLine[1], byKey[1], names.length, columnB, inclusive, hide),
         scale,
@@ -204,7 +206,13 @@ async function compared({
           )
         : null;
     const sum = (column: Float64Array) => column.reduce((total, value) => total + (value || 0), 0);
-    return { pairs, flame, totalBefore: sum(columnA), totalAfter: sum(columnB) * scale };
+    return {
+        unit: before.unitOf(metric),
+        pairs,
+        flame,
+        totalBefore: sum(columnA),
+        totalAfter: sum(columnB) * scale,
+    };
 }
 
 /* The figures of a whole run; of a region or a level there is no duration of its own. */
@@ -221,13 +229,13 @@ function Comparison({ before, after }: { before: Profile; after: Profile }): JSX
     const { hide, inclusive } = state.value;
     const norm = getOption(state.value, "norm") ?? "";
     const shown = getOption(state.value, "as") ?? "table";
-    const scale = scaleOf(norm, before, after);
+    const known = scaleOf(norm, before, after),
+        scale = known ?? 1;
     const figures = pairFigures(figuresOf(before), figuresOf(after), scale);
     const there = figures.filter(
         (row) => row.metric && [before, after].every((of) => of.metric(row.metric!)?.recorded),
     );
     const metric = metricOr(before, mostChanged(there) ?? "at_peak_bytes");
-    const unit = before.unitOf(metric);
     const loaded = useLoaded(
         () => compared({ before, after, metric, scale, withFlame: shown === "flame" }),
         [before, after, metric, hide, inclusive, scale, shown, state.value.collapse],
@@ -279,7 +287,7 @@ function Comparison({ before, after }: { before: Profile; after: Profile }): JSX
                 </select>
             </div>
             <Ready of={loaded}>
-                {({ pairs, flame, totalBefore, totalAfter }) => (
+                {({ unit, pairs, flame, totalBefore, totalAfter }) => (
                     <>
                         <div class="bar-row">
                             <span title={exact(totalBefore, unit)}>
@@ -298,7 +306,15 @@ function Comparison({ before, after }: { before: Profile; after: Profile }): JSX
                                     {signed((totalAfter - totalBefore) / totalBefore, "share")}
                                 </span>
                             )}
-                            {norm && <span class="dim">after × {scale.toPrecision(3)}</span>}
+                            {norm && (
+                                <span class="dim" data-scale>
+                                    {known === null
+                                        ? norm === "time"
+                                            ? "How long one of the two ran is not known: as they are."
+                                            : "How often one of the two allocated is not known: as they are."
+                                        : `after × ${known.toPrecision(3)}`}
+                                </span>
+                            )}
                         </div>
                         {shown === "table" && <Pairs pairs={pairs} unit={unit} />}
                         {shown === "flame" && flame && <Difference flame={flame} unit={unit} />}
@@ -315,8 +331,9 @@ function Pairs({ pairs, unit }: { pairs: Pair[]; unit: Unit }): JSX.Element {
     const withSame = getOption(state.value, "same") === "1";
     const found = useMemo(() => {
         const has = searcher(search);
-        return has ? pairs.filter((pair) => has({ function: pair.name })) : pairs;
+        return has ? pairs.filter((pair) => has({ function: pair.name, file: pair.file })) : pairs;
     }, [pairs, search]);
+    const hasFiles = pairs.some((pair) => pair.file);
     const rows = useMemo(
         () => (withSame ? found : found.filter((pair) => pair.before !== pair.after)),
         [found, withSame],
@@ -355,8 +372,19 @@ function Pairs({ pairs, unit }: { pairs: Pair[]; unit: Unit }): JSX.Element {
                 text: (row) => row.name,
                 show: (row) => shortName(row.name),
             },
+            ...(hasFiles
+                ? [
+                      {
+                          id: "file",
+                          title: "file",
+                          hint: "Of functions of one name, which it is",
+                          width: "minmax(90px, 0.4fr)",
+                          text: (row: Pair) => row.file,
+                      },
+                  ]
+                : []),
         ],
-        [unit],
+        [unit, hasFiles],
     );
     return (
         <Table
@@ -368,9 +396,11 @@ function Pairs({ pairs, unit }: { pairs: Pair[]; unit: Unit }): JSX.Element {
             onSort={(next) => go({ sort: next }, "replace")}
             rowKey={(row) => String(row.identity)}
             empty={
-                same
-                    ? "No function differs in this metric."
-                    : "Neither has anything of this metric."
+                search && !found.length
+                    ? `No function with “${search}” in it.`
+                    : same
+                      ? "No function differs in this metric."
+                      : "Neither has anything of this metric."
             }
             foot={
                 same > 0 && (
@@ -424,7 +454,9 @@ export function Difference({
         const has = searcher(search);
         return (
             has &&
-            Uint8Array.from(flame.names, (name, at) => (at && has({ function: name }) ? 1 : 0))
+            Uint8Array.from(flame.names, (name, at) =>
+                at && has({ function: name, file: flame.places[at]! }) ? 1 : 0,
+            )
         );
     }, [flame, search]);
     const name = (at: number) => (at ? shortName(flame.names[at]!) : "all");
@@ -508,15 +540,17 @@ function Overlay({ before, after }: { before: Profile; after: Profile }): JSX.El
                 const x = Float64Array.from({ length: points }, (_, at) =>
                     byShare ? at / (points - 1) : (longest * at) / (points - 1),
                 );
-                const level = (of: typeof a, end: number) =>
-                    Array.from(x, (value) => {
+                const level = (of: typeof a, end: number) => {
+                    const levels = steady(of.column("requested_max"));
+                    return Array.from(x, (value) => {
                         const at = Math.floor((byShare ? value * end : value) / of.bucketNs);
                         return at < of.x.length
-                            ? of.column("requested_max")[at]!
+                            ? levels[at]!
                             : byShare
-                              ? of.column("requested_max")[of.x.length - 1]!
+                              ? levels[of.x.length - 1]!
                               : null;
                     });
+                };
                 const series: PlotSeries[] = [
                     {
                         title: "before",
