@@ -388,7 +388,7 @@ export function testInteraction(world) {
         await choose("Hide it here");
         const { opt } = Object.fromEntries(hashOf(await session.state())),
             hidden = opt.replace(/^hidden:/, "");
-        assert.match(opt, /^hidden:[a-z0-9]+-[a-z0-9]+$/, "by its name");
+        assert.match(opt, /^hidden:[a-z0-9]+-[a-z0-9]+_[a-z0-9]+$/, "by its name and file");
         assert.equal(await page.locator(`#n${key}`).count(), 0);
         assert.ok((await nodes.count()) < before);
         assert.match(await session.text("[data-hidden]"), /1 hidden/);

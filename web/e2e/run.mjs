@@ -28,6 +28,7 @@ import { testMany } from "./many.mjs";
 import { testNameless } from "./nameless.mjs";
 import { testNotes } from "./notes.mjs";
 import { testOrder } from "./order.mjs";
+import { testPairs } from "./pairs.mjs";
 import { testRegion } from "./region.mjs";
 import { testSandwich } from "./sandwich.mjs";
 import { testSpace } from "./space.mjs";
@@ -69,6 +70,7 @@ describe("the web view", { concurrency: false }, () => {
     testImported(world);
     testInteraction(world);
     testSandwich(world);
+    testPairs(world);
     testOrder(world);
     testSummary(world);
     testCompare(world);

@@ -23,10 +23,24 @@ const DEEPEST = 600; /* frames of a path in an address */
 /* A function's name in an address. */
 export const functionMark = (name: string) => nameMark(name) + "-" + nameMark(`\n${name}`);
 
-function placeMark({ names }: CallTree, key: number): string {
-    const place = names.file(names.fileOfKey(key)) ?? names.module(names.moduleOfKey(key));
+/* The same, and where it is: its file, or else its module. */
+export const placedMark = (name: string, place: string) =>
+    `${functionMark(name)}.${place ? nameMark(baseName(place)) : ""}`;
+
+/* Where a function is; "": not known. */
+export const placeOfKey = ({ names }: CallTree, key: number): string =>
+    names.file(names.fileOfKey(key)) ?? names.module(names.moduleOfKey(key)) ?? "";
+
+function placeMark(of: CallTree, key: number): string {
+    const place = placeOfKey(of, key);
     return place ? nameMark(baseName(place)) : "";
 }
+
+/* A function in a view's own choices, where a "." is between several; those of old links have no place. */
+export const choiceMark = (name: string, place: string) =>
+    placedMark(name, place).replace(".", "_");
+export const keyOfChoice = (of: CallTree, mark: string): number =>
+    keyOf(of, -1, mark.replace("_", "."));
 
 function keyAddress(of: CallTree, key: number): string {
     if (key < 0 || key >= of.tree.keyCount) return "";

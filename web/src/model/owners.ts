@@ -1,6 +1,6 @@
 /* Who has the resident memory (doc/API.md, "owners"): kinds in the words of the text report, names, and where
  * in the page more of an owner is to be seen. */
-import { functionMark } from "./focus.ts";
+import { placedMark } from "./focus.ts";
 import { shortName } from "./names.ts";
 import { baseName, filePlace } from "./profile.ts";
 import { duration } from "./units.ts";
@@ -158,28 +158,30 @@ export function placeOfOwner(owner: Owner): string {
         : "";
 }
 
-/* A function as a focus, by its name alone. */
-export const focusOn = (name: string): Partial<ViewState> => ({
-    fn: 0,
-    node: -1,
-    at: `${functionMark(name)}.`,
-});
+/* A function as a focus, by its name and where it is: the file, or else the module. */
+export const focusOn = (
+    name: string,
+    place: string | null | undefined = "",
+): Partial<ViewState> => ({ fn: 0, node: -1, at: placedMark(name, place ?? "") });
+
+const focusOnOwner = (owner: Owner): Partial<ViewState> =>
+    focusOn(owner.function!, owner.file ?? owner.module);
 
 /* Where more of it is to be seen. */
 export function placeToSee(owner: Owner): Partial<ViewState> {
     const none = { sort: "", opt: "", search: "", metric: "" };
     if (owner.more) return kindToSee(owner.kind);
     if (owner.function && owner.kind === "mapping")
-        return { ...none, view: "flame", of: "mapped", ...focusOn(owner.function) };
+        return { ...none, view: "flame", of: "mapped", ...focusOnOwner(owner) };
     if (owner.function && owner.kind === "blocks")
-        return { ...none, view: "flame", metric: "resident_bytes", ...focusOn(owner.function) };
+        return { ...none, view: "flame", metric: "resident_bytes", ...focusOnOwner(owner) };
     if (owner.function)
         return {
             ...none,
             view: "resident",
             sort: "-pinned_bytes",
             opt: "list:paths",
-            ...focusOn(owner.function),
+            ...focusOnOwner(owner),
         };
     if (owner.kind === "file")
         return {

@@ -185,9 +185,12 @@ export function fileName(path: string): string {
 export const filePlace = (path: string, line: number | null | undefined): string =>
     line ? `${fileName(path)}:${line}` : fileName(path);
 
-/* A function's name where nothing beside it says its file: each Python file has a `<module>`. */
+/* What every file of a script has: Python's <module> and <lambda>, the <main>, <eval> and <require> of Perl and PHP. */
+const ofEveryFile = /^<[a-z]+>$/;
+
+/* A function's name where nothing beside it says its file. */
 export const titleOf = (name: string, file: string | null | undefined): string =>
-    name === "<module>" && file ? `<module> of ${fileName(file)}` : shortName(name);
+    ofEveryFile.test(name) && file ? `${name} of ${fileName(file)}` : shortName(name);
 
 /* Names of what is not code that somebody wrote; their keys follow those of the functions. */
 const marks = [

@@ -16,9 +16,9 @@ import {
     type Level,
 } from "../model/profile.ts";
 import { conditionsOf } from "../model/search.ts";
-import type { Unit } from "../model/units.ts";
 import { both, type Wanted } from "../model/tree.ts";
 import { focusGone, go, state } from "./state.ts";
+import type { ViewState } from "./url.ts";
 
 let source: DataSource;
 const open = signal<ReadonlyMap<number, Profile>>(new Map());
@@ -455,15 +455,28 @@ function followFocus(): void {
 /* What the search field says of blocks. */
 export const conditions = computed(() => conditionsOf(state.value.search));
 
-const sizeKey = () => JSON.stringify(conditions.value.size);
-const singleKey = () => JSON.stringify([conditions.value.age, conditions.value.thread]);
+/* What follows takes the state that it is asked for, `now`. Work that takes a while is given the one that it began
+ * with: when it comes to read it, somebody may have chosen something else, and what is made is kept. */
 
-/* By profile and by call tree: the sites with blocks of the size that was last looked for. */
-interface Sized {
-    range: string;
-    sites: Uint8Array;
-}
+const sizeKey = (now = state.value) => JSON.stringify(conditionsOf(now.search).size);
+const singleKey = (now: ViewState) => {
+    const { age, thread } = conditionsOf(now.search);
+    /* they are those of the end, or of the peak */
+    return JSON.stringify([age, thread, (age || thread) && now.metric === "live_bytes"]);
+};
+
+/* By profile and by call tree: the sites with blocks of the sizes that were last looked for. */
+type Sized = Map<string, Uint8Array>;
 const sized = new WeakMap<Profile | CallTree, Sized>();
+const SIZES = 4;
+
+function keepSites(of: Profile | CallTree, range: string, sites: Uint8Array): void {
+    const known: Sized = sized.get(of) ?? new Map();
+    known.delete(range);
+    known.set(range, sites);
+    if (known.size > SIZES) known.delete(known.keys().next().value!);
+    sized.set(of, known);
+}
 
 /* Single blocks that are asked for: of whom and by what name; null: none are, or nobody knows. At the end of
  * the range that is chosen, or of the run if what is alive then is shown, or else at the peak. */
@@ -477,13 +490,13 @@ export interface SingleBlocks {
     name: string; /* doc/API.md, "alive" */
     when: "peak" | number;
 }
-export function singleBlocks(of: Profile): SingleBlocks | null {
-    const { size, age, thread } = conditions.value;
-    if ((!age && !thread) || !showsBlocks(state.value.view) || !knowsBlocks(of)) return null;
+export function singleBlocks(of: Profile, now = state.value): SingleBlocks | null {
+    const { size, age, thread } = conditionsOf(now.search);
+    if ((!age && !thread) || !showsBlocks(now.view) || !knowsBlocks(of)) return null;
     const number = (value: number) => Math.min(value, Number.MAX_SAFE_INTEGER);
     const range = (of: { least: number; most: number } | null) =>
         !of ? "any" : of.most < of.least ? "1-0" : `${number(of.least)}-${number(of.most)}`;
-    const end = of.window?.to ?? (state.value.metric === "live_bytes" ? of.durationNs : null),
+    const end = of.window?.to ?? (now.metric === "live_bytes" ? of.durationNs : null),
         when = end === null ? "peak" : Math.ceil(end);
     const by = thread ? `${thread.not ? "not-" : ""}${thread.tid}` : "any";
     return {
@@ -510,88 +523,83 @@ export async function findSizes(of: Profile): Promise<void> {
         range = sizeKey();
     if (!size || !of.has("sites")) return;
     const [tree, sites] = await Promise.all([of.callTree(), of.sitesOfSize(size)]);
-    sized.set(tree, { range, sites }).set(of, { range, sites });
+    for (const each of [tree, of]) keepSites(each, range, sites);
 }
 export function sizesAreFound(of: Profile): boolean {
-    return !conditions.value.size || !of.has("sites") || sized.get(of)?.range === sizeKey();
+    return !conditions.value.size || !of.has("sites") || !!sized.get(of)?.has(sizeKey());
 }
 
 /* Sites of call paths that count: with blocks of the size that is searched for, and below the call
  * path in focus; null: all. */
-export function pathSites(of: CallTree): Wanted {
-    const { node } = state.value,
-        known = conditions.value.size && sized.get(of),
-        ofSize = known ? known.sites : null;
+export function pathSites(of: CallTree, now = state.value): Wanted {
+    const { node } = now,
+        ofSize = sized.get(of)?.get(sizeKey(now)) ?? null;
     return node > 0 && node < of.tree.nodeCount ? both(ofSize, of.passes.below(node)) : ofSize;
 }
 
 /* Sites that the focus leaves in; null: all. */
-export function wantedSites(of: CallTree): Wanted {
-    const { fn } = state.value,
-        wanted = pathSites(of);
+export function wantedSites(of: CallTree, now = state.value): Wanted {
+    const { fn } = now,
+        wanted = pathSites(of, now);
     if (fn < 0 || fn >= of.tree.keyCount) return wanted;
     const matches = new Uint8Array(of.tree.keyCount);
     matches[fn] = 1;
     return both(wanted, of.passes.through(matches));
 }
 
-export interface Shown {
-    metric: string;
-    title: string;
-    unit: Unit;
-    column: Float64Array;
-}
-
 /* Is a range chosen, and is there something to say of it by call path? A metric that somebody has
  * chosen is of the whole run: metrics are not kept over time. */
-export function rangeShown(of: Profile): boolean {
+export function rangeShown(of: Profile, { from, to, metric } = state.value): boolean {
     return (
         !of.part &&
-        (state.value.from >= 0 || state.value.to >= 0) &&
-        (of.has("at") ? state.value.metric === GROWTH : of.has("curves")) &&
+        (from >= 0 || to >= 0) &&
+        (of.has("at") ? metric === GROWTH : of.has("curves")) &&
         of.has("timeline") &&
-        (!state.value.metric || state.value.metric === GROWTH)
+        (!metric || metric === GROWTH)
     );
 }
 
 /* Levels and growth of call paths in the range: worked out once for all views. */
-export function rangeOf(of: Profile, tree: CallTree): Promise<RangeLevels> {
-    const { from, to } = state.value;
+export function rangeOf(
+    of: Profile,
+    tree: CallTree,
+    { from, to } = state.value,
+): Promise<RangeLevels> {
     return of.work(`range ${from} ${to}`, () => rangeLevels(of, tree, from, to));
 }
 
-/* What views of call paths show: the metric, or the levels at the highest moment of the range, or its growth. */
-export async function shownColumn(of: Profile, tree: CallTree, usual: string): Promise<Shown> {
-    const metric = shownMetric(of, usual);
-    const blocks = singleBlocks(of);
-    const column = blocks
-        ? await bytesOfBlocks(blocks, tree)
-        : metric === RANGE
-          ? (await rangeOf(of, tree)).column
-          : metric === GROWTH
-            ? (await rangeOf(of, tree)).growth.change
-            : await of.column(metric);
-    return { metric, title: of.titleOf(metric), unit: of.unitOf(metric), column };
+/* The column of a metric that shownMetric() has named: of all of the run, of single blocks, or the levels at the
+ * highest moment of the range, or its growth. */
+export async function shownColumn(
+    of: Profile,
+    tree: CallTree,
+    metric: string,
+    now = state.value,
+): Promise<Float64Array> {
+    const blocks = metric === ALIVE ? singleBlocks(of, now) : null;
+    if (blocks) return bytesOfBlocks(blocks, tree);
+    if (metric === RANGE) return (await rangeOf(of, tree, now)).column;
+    if (metric === GROWTH) return (await rangeOf(of, tree, now)).growth.change;
+    return of.column(metric);
 }
-export function shownMetric(of: Profile, usual: string): string {
-    if (singleBlocks(of)) return ALIVE;
-    return rangeShown(of) ? state.value.metric || RANGE : metricOr(of, usual);
+export function shownMetric(of: Profile, usual: string, now = state.value): string {
+    if (singleBlocks(of, now)) return ALIVE;
+    return rangeShown(of, now) ? now.metric || RANGE : metricOr(of, usual, now);
 }
 
 /* What pathSites() and the figures depend on: for keys of Profile.work and inputs of effects. */
-export function pathKey(): string {
-    const { node, from, to, hide } = state.value;
-    return [node, from, to, hide, sizeKey(), singleKey()].join();
+export function pathKey(now = state.value): string {
+    const { node, from, to, hide } = now;
+    return [node, from, to, hide, sizeKey(now), singleKey(now)].join();
 }
 /* Likewise, and the function in focus. */
-export const focusKey = () => [state.value.fn, pathKey()].join();
+export const focusKey = (now = state.value) => [now.fn, pathKey(now)].join();
 
 /* The metric that a view shows: what was chosen, if the profile has it, else the view's own
  * choice; of a heap dump, which has no peak, what it has. */
-export function metricOr(of: Profile, usual: string): string {
-    const chosen = state.value.metric,
-        has = (name: string) => of.metric(name)?.recorded;
-    if (chosen && has(chosen)) return chosen;
+export function metricOr(of: Profile, usual: string, { metric } = state.value): string {
+    const has = (name: string) => of.metric(name)?.recorded;
+    if (metric && has(metric)) return metric;
     const isMissing = has(usual) === false;
     return (isMissing && ["live_bytes", "alloc_bytes", "alloc_count"].find(has)) || usual;
 }

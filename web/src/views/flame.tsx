@@ -23,13 +23,13 @@ import {
 } from "../state/profiles.ts";
 import { go, state } from "../state/state.ts";
 import { theme } from "../state/theme.ts";
-import { getOption, withOptions } from "../state/url.ts";
+import { getOption, withOptions, type ViewState } from "../state/url.ts";
 import { flameToSvg, Icicle } from "../widgets/icicle.tsx";
 import { saveCanvas, saveText } from "../widgets/save.ts";
 import { csvCell } from "../widgets/save_chart.tsx";
 import { Ready, useLoaded } from "../widgets/states.tsx";
 import { showMenu } from "../widgets/tooltip.tsx";
-import { functionMark } from "../model/focus.ts";
+import { choiceMark, keyOfChoice, placeOfKey } from "../model/focus.ts";
 import { functionMenu } from "./functions.tsx";
 import { idleOf, type PageUse } from "./heat.tsx";
 import { Sandwich } from "./sandwich.tsx";
@@ -113,20 +113,25 @@ const hues = ["", "fn", "life", "size", "growth", "idle"] as const;
 type Hue = (typeof hues)[number];
 
 /* What the address asks for, if the profile has it: of a range growth, of watched pages idle time. */
-const hueOf = (profile: Profile): Hue => {
-    const chosen = hues.find((hue) => hue === getOption(state.value, "colour")) ?? "";
-    if (chosen === "growth" && !rangeShown(profile)) return "";
+const hueOf = (profile: Profile, now = state.value): Hue => {
+    const chosen = hues.find((hue) => hue === getOption(now, "colour")) ?? "";
+    if (chosen === "growth" && !rangeShown(profile, now)) return "";
     return chosen === "idle" && !profile.has("page_uses") ? "" : chosen;
 };
 
 /* By site, what the colours follow from: of each frame its sums. */
-async function hueColumns(profile: Profile, of: CallTree, hue: Hue): Promise<Float64Array[]> {
+async function hueColumns(
+    profile: Profile,
+    of: CallTree,
+    hue: Hue,
+    now: ViewState,
+): Promise<Float64Array[]> {
     if (hue === "life" || hue === "size")
         return Promise.all(
             (hue === "life" ? lifeColumns : sizeColumns).map((name) => profile.column(name)),
         );
     if (hue === "growth") {
-        const { from, to, known } = (await rangeOf(profile, of)).growth;
+        const { from, to, known } = (await rangeOf(profile, of, now)).growth;
         const masked = (level: Float64Array) =>
             level.map((value, site) => (known[site] ? value : 0));
         return [masked(from.level), masked(to.level), Float64Array.from(known)];
@@ -174,23 +179,34 @@ function lifeColour(lifetime: number, freed: number, dark: boolean): string {
     ]!;
 }
 
+/* A flame graph, and what it is of: another metric or profile may be chosen while the next is on its way. */
+export interface Drawn {
+    profile: Profile;
+    tree: CallTree;
+    flame: Flame;
+    metric: string;
+    hue: Hue;
+    now: ViewState; /* that it was made in */
+}
+
 export function FlameView({ profile }: ViewProps): JSX.Element {
-    const { collapse, hide } = state.value;
-    const metric = shownMetric(profile, "at_peak_bytes");
-    const inverted = getOption(state.value, "inverted") === "1";
-    const hue = hueOf(profile);
+    const now = state.value,
+        { collapse, hide } = now;
+    const metric = shownMetric(profile, "at_peak_bytes", now);
+    const inverted = getOption(now, "inverted") === "1";
+    const hue = hueOf(profile, now);
     const inOrder = isInOrder(profile);
     const variance = varianceOf(profile, metric);
     const loaded = useLoaded(
         () =>
             profile.work(
-                ["flame", metric, collapse, inverted, inOrder, hue, focusKey()].join(),
-                async () => {
+                ["flame", metric, collapse, inverted, inOrder, hue, focusKey(now)].join(),
+                async (): Promise<Drawn> => {
                     const tree = await profile.callTree();
-                    const more = await hueColumns(profile, tree, hue);
+                    const more = await hueColumns(profile, tree, hue, now);
                     if (variance) more.push(await profile.column(variance));
-                    const { column } = await shownColumn(profile, tree, metric);
-                    const wanted = wantedSites(tree);
+                    const column = await shownColumn(profile, tree, metric, now);
+                    const wanted = wantedSites(tree, now);
                     await breathe();
                     const flame = await inSlices(
                         flameOf(tree.tree, tree.passes, column, wanted, {
@@ -203,19 +219,15 @@ export function FlameView({ profile }: ViewProps): JSX.Element {
                             more,
                         }),
                     );
-                    return { tree, flame };
+                    return { profile, tree, flame, metric, hue, now };
                 },
             ),
-        [profile, metric, collapse, inverted, inOrder, hue, focusKey()],
+        [profile, metric, collapse, inverted, inOrder, hue, focusKey(now)],
     );
     return (
         <>
             <Choices profile={profile} metric={metric} />
-            <Ready of={loaded}>
-                {({ tree, flame }) => (
-                    <FlameGraph of={tree} flame={flame} metric={metric} profile={profile} />
-                )}
-            </Ready>
+            <Ready of={loaded}>{(drawn) => <FlameGraph {...drawn} />}</Ready>
         </>
     );
 }
@@ -452,15 +464,15 @@ function findIn(
 }
 
 function FrameTip({
-    of: { names },
+    tree: { names },
     flame,
     at,
     profile,
     metric,
-}: ViewProps & { of: CallTree; flame: Flame; at: number; metric: string }): JSX.Element {
+    hue,
+}: Drawn & { at: number }): JSX.Element {
     const unit = profile.unitOf(metric);
     const total = flame.frames[0]!.value;
-    const hue = hueOf(profile);
     const frame = flame.frames[at]!;
     /* Of a sample, how sure the figure is: the variance is the last of a frame's further sums. */
     const error = sureTo(profile, metric, frame.value, frame.more.at(-1) ?? 0);
@@ -571,12 +583,8 @@ function SaveFlame({
     );
 }
 
-function FlameGraph({
-    of,
-    flame,
-    metric,
-    profile,
-}: ViewProps & { of: CallTree; flame: Flame; metric: string }): JSX.Element {
+function FlameGraph(drawn: Drawn): JSX.Element {
+    const { tree: of, flame, metric, profile, hue } = drawn;
     const { names, tree } = of;
     const { search } = state.value;
     const dark = theme.value === "dark";
@@ -590,7 +598,6 @@ function FlameGraph({
     );
     const name = (at: number) =>
         at === 0 ? `all ${format(total, unit)}` : names.shortOfLine(flame.frames[at]!.line);
-    const hue = hueOf(profile);
     const moduleOf = (at: number) => tree.codeModule[names.codeOfLine(flame.frames[at]!.line)]!;
     const placeOf = (at: number) => (moduleOf(at) < 0 ? -1 : names.placeOfModule(moduleOf(at)));
     const fill = useMemo(
@@ -620,9 +627,7 @@ function FlameGraph({
                 sel: undefined,
             }),
         });
-    const tip = (at: number) => (
-        <FrameTip of={of} flame={flame} at={at} profile={profile} metric={metric} />
-    );
+    const tip = (at: number) => <FrameTip {...drawn} at={at} />;
     if (!total)
         return (
             <div class="empty">
@@ -655,7 +660,11 @@ function FlameGraph({
                     showMenu(
                         x,
                         y,
-                        functionMenu(flame.frames[at]!.key, names.ofLine(flame.frames[at]!.line)),
+                        functionMenu(
+                            flame.frames[at]!.key,
+                            names.ofLine(flame.frames[at]!.line),
+                            placeOfKey(of, flame.frames[at]!.key),
+                        ),
                     )
                 }
             />
@@ -690,20 +699,18 @@ function FlameGraph({
                 <span class="spring" />
                 <SaveFlame of={of} flame={flame} name={name} fill={fill} striped={striped} />
             </div>
-            {chosen >= 0 && <Sandwich profile={profile} of={of} metric={metric} chosen={chosen} />}
+            {chosen >= 0 && <Sandwich {...drawn} chosen={chosen} />}
         </>
     );
 }
 
 /* The function that the pane is about: that which was chosen by name, or the zoomed frame's; -1: none. */
-function chosenKey({ tree, names }: CallTree, flame: Flame, zoom: number): number {
+function chosenKey(of: CallTree, flame: Flame, zoom: number): number {
     const mark = getOption(state.value, "sel");
     if (!mark) return zoom > 0 ? flame.frames[zoom]!.key : -1;
-    for (const frame of flame.frames)
-        if (frame.key >= 0 && functionMark(names.ofKey(frame.key)) === mark) return frame.key;
-    for (let key = 0; key < tree.keyCount; key++)
-        if (functionMark(names.ofKey(key)) === mark) return key;
-    return -1;
+    for (const key of new Set(flame.frames.map((frame) => frame.key)))
+        if (key >= 0 && choiceMark(of.names.ofKey(key), placeOfKey(of, key)) === mark) return key;
+    return keyOfChoice(of, mark);
 }
 
 /* The next frame that the search finds, from one on; around the end. */

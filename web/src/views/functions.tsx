@@ -5,7 +5,7 @@ import { useMemo, useState } from "preact/hooks";
 import type { JSX } from "preact";
 import { functionRows, type FunctionRow } from "../model/functions.ts";
 import { sureHint, sureTo, varianceOf } from "../model/estimate.ts";
-import { functionMark } from "../model/focus.ts";
+import { choiceMark } from "../model/focus.ts";
 import { shortName } from "../model/names.ts";
 import {
     GROWTH,
@@ -17,7 +17,7 @@ import {
 } from "../model/profile.ts";
 import { searcher } from "../model/search.ts";
 import { exact } from "../model/units.ts";
-import { getOption, withOptions } from "../state/url.ts";
+import { getOption, withOptions, type ViewState } from "../state/url.ts";
 import { focusKey, rangeOf, rangeShown, shownMetric, wantedSites } from "../state/profiles.ts";
 import { go, state } from "../state/state.ts";
 import { Table, type Column } from "../widgets/table.tsx";
@@ -37,9 +37,10 @@ const usual = [
 ];
 
 export function FunctionsView({ profile }: ViewProps): JSX.Element {
-    const { inclusive, hide, search, sort } = state.value;
-    const metric = shownMetric(profile, "at_peak_bytes");
-    const inRange = rangeShown(profile);
+    const now = state.value,
+        { inclusive, hide, search, sort } = now;
+    const metric = shownMetric(profile, "at_peak_bytes", now);
+    const inRange = rangeShown(profile, now);
     const chosen =
         getOption(state.value, "columns")?.split(".") ?? (inRange ? [RANGE, GROWTH] : usual);
     const columns = [...new Set([metric, ...(inRange ? [RANGE, GROWTH] : []), ...chosen])].filter(
@@ -52,9 +53,9 @@ export function FunctionsView({ profile }: ViewProps): JSX.Element {
         needed = variance ? [...columns, variance] : columns;
     const loaded = useLoaded(
         () =>
-            profile.work(["functions", needed, inclusive, focusKey()].join(), async () => {
+            profile.work(["functions", needed, inclusive, focusKey(now)].join(), async () => {
                 const tree = await profile.callTree();
-                const range = inRange ? await rangeOf(profile, tree) : null;
+                const range = inRange ? await rangeOf(profile, tree, now) : null;
                 const more = new Map(
                     range
                         ? [
@@ -63,7 +64,7 @@ export function FunctionsView({ profile }: ViewProps): JSX.Element {
                           ]
                         : [],
                 );
-                const wanted = wantedSites(tree);
+                const wanted = wantedSites(tree, now);
                 const rows = await functionRows(
                     profile,
                     tree,
@@ -74,26 +75,17 @@ export function FunctionsView({ profile }: ViewProps): JSX.Element {
                     more,
                 );
                 if (range) {
-                    forgetUnknown(rows, RANGE, knownByKey(tree, range.isKnown, wanted));
-                    forgetUnknown(rows, GROWTH, knownByKey(tree, range.growth.known, wanted));
+                    forgetUnknown(rows, RANGE, knownByKey(tree, range.isKnown, wanted, now));
+                    forgetUnknown(rows, GROWTH, knownByKey(tree, range.growth.known, wanted, now));
                 }
-                return { rows, whole: await wholeOf(profile, metric, wanted) };
+                const whole = await wholeOf(profile, metric, wanted);
+                return { profile, rows, whole, columns, metric, inclusive };
             }),
-        [profile, columns.join(), inclusive, focusKey()],
+        [profile, columns.join(), inclusive, focusKey(now)],
     );
     return (
         <Ready of={loaded}>
-            {({ rows, whole }) => (
-                <FunctionsTable
-                    rows={rows}
-                    whole={whole}
-                    columns={columns}
-                    metric={metric}
-                    search={search}
-                    sort={sort || "-" + metric}
-                    of={{ profile }}
-                />
-            )}
+            {(of) => <FunctionsTable {...of} search={search} sort={sort || "-" + of.metric} />}
         </Ready>
     );
 }
@@ -110,8 +102,12 @@ async function wholeOf(profile: Profile, metric: string, wanted: Wanted): Promis
 }
 
 /* By key: of how many of its paths something is known. */
-function knownByKey({ passes }: CallTree, isKnown: Uint8Array, wanted: Wanted): Float64Array {
-    const { inclusive, hide } = state.value;
+function knownByKey(
+    { passes }: CallTree,
+    isKnown: Uint8Array,
+    wanted: Wanted,
+    { inclusive, hide }: ViewState,
+): Float64Array {
     return inclusive
         ? passes.inclusiveByKey(isKnown, wanted, hide)
         : passes.exclusiveByKey(isKnown, wanted, hide);
@@ -154,7 +150,7 @@ function columnsOf(
                           hint: `Of ${exact(whole, profile.unitOf(name))} of all call paths that are shown`,
                           width: "62px",
                           unit: "share" as const,
-                          number: (row: FunctionRow) => (row.values[name] || 0) / whole,
+                          number: (row: FunctionRow) => row.values[name]! / whole,
                       },
                   ]
                 : []),
@@ -242,19 +238,19 @@ function FunctionsTable({
     whole,
     columns,
     metric,
+    inclusive,
     search,
     sort,
-    of,
-}: {
+    profile,
+}: ViewProps & {
     rows: FunctionRow[];
     whole: number;
     columns: string[];
     metric: string;
+    inclusive: boolean;
     search: string;
     sort: string;
-    of: ViewProps;
 }): JSX.Element {
-    const { profile } = of;
     const [chosen, choose] = useState(state.value.fn);
     const shown = useMemo(() => {
         const has = searcher(search);
@@ -282,9 +278,7 @@ function FunctionsTable({
         <>
             <div class="bar-row">
                 <span class="dim">
-                    {state.value.inclusive
-                        ? "with all below them"
-                        : "by what they ask for themselves"}
+                    {inclusive ? "with all below them" : "by what they ask for themselves"}
                 </span>
                 <ColumnChoice profile={profile} columns={columns} />
             </div>
@@ -299,7 +293,9 @@ function FunctionsTable({
                 selected={chosen >= 0 ? chosen : null}
                 onSelect={(row) => choose(row.key)}
                 onOpen={(row) => go({ fn: row.key, view: "flame", sort: "" })}
-                onMenu={(row, x, y) => showMenu(x, y, functionMenu(row.key, row.name))}
+                onMenu={(row, x, y) =>
+                    showMenu(x, y, functionMenu(row.key, row.name, row.file || row.module))
+                }
                 empty={
                     search
                         ? `No function, file or module with “${search}” in it.`
@@ -310,8 +306,12 @@ function FunctionsTable({
     );
 }
 
-/* What one can do with a function, in every view. */
-export function functionMenu(key: number, name: string): { title: string; run: () => void }[] {
+/* What one can do with a function, in every view. `place`: its file, or else its module. */
+export function functionMenu(
+    key: number,
+    name: string,
+    place: string,
+): { title: string; run: () => void }[] {
     return [
         { title: "Focus on this function", run: () => go({ fn: key }) },
         {
@@ -324,7 +324,8 @@ export function functionMenu(key: number, name: string): { title: string; run: (
         },
         {
             title: "Source",
-            run: () => go({ view: "source", opt: `fn:${functionMark(name)}`, file: "", line: 0 }),
+            run: () =>
+                go({ view: "source", opt: `fn:${choiceMark(name, place)}`, file: "", line: 0 }),
         },
         {
             title: "Write a note about it",

@@ -667,7 +667,9 @@ function Rows({
             onSort={(next) => go({ sort: next }, "replace")}
             rowKey={(row) => row.key}
             onOpen={(row) => go({ fn: row.key })}
-            onMenu={(row, x, y) => showMenu(x, y, functionMenu(row.key, row.name))}
+            onMenu={(row, x, y) =>
+                showMenu(x, y, functionMenu(row.key, row.name, row.file || row.module))
+            }
             empty={
                 found.some(isUnknown)
                     ? "Of no function that is shown the change is known: choose the beginning, the peak or the end, of which every path is known."

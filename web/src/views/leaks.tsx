@@ -4,6 +4,7 @@
  * known leaks. */
 import { useMemo, useState } from "preact/hooks";
 import type { JSX } from "preact";
+import { placeOfKey } from "../model/focus.ts";
 import { shortName } from "../model/names.ts";
 import { numbers, whole } from "../data/columns.ts";
 import { callersOf, wrapperOf, type CallTree, type Profile, fileName } from "../model/profile.ts";
@@ -12,7 +13,7 @@ import { parseSuppressions, type Suppression } from "../model/suppressions.ts";
 import { atOnce, breathe, inSlices, type Work } from "../model/slices.ts";
 import type { Wanted } from "../model/tree.ts";
 import { bytes, count, duration, exact, isKnown } from "../model/units.ts";
-import { getOption, withOptions } from "../state/url.ts";
+import { getOption, withOptions, type ViewState } from "../state/url.ts";
 import { lineOf, rootsByLine, rootsSaid, type HolderRow } from "../model/holders.ts";
 import { verdictOf } from "../model/verdict.ts";
 import { focusKey, wantedSites } from "../state/profiles.ts";
@@ -89,7 +90,7 @@ const rank: Record<Certainty, number> = { likely: 2, possible: 1, kept: 0 };
 
 async function leaksOf(
     profile: ViewProps["profile"],
-    hide: boolean,
+    now: ViewState,
 ): Promise<{ of: CallTree; leaks: Leak[] }> {
     const of = await profile.callTree();
     const column = (name: string) =>
@@ -103,9 +104,9 @@ async function leaksOf(
     ]);
     const error = varianceOf(profile, "live_bytes"),
         variance = error ? await profile.column(error) : null;
-    const wanted = wantedSites(of);
+    const wanted = wantedSites(of, now);
     await breathe();
-    const lines = await inSlices(of.passes.exclusiveLinesInSlices(hide));
+    const lines = await inSlices(of.passes.exclusiveLinesInSlices(now.hide));
     const roots = profile.has("held")
         ? rootsByLine((await profile.json<{ holders: HolderRow[] }>("held")).holders)
         : null;
@@ -240,18 +241,18 @@ export function LeaksView({ profile }: ViewProps): JSX.Element {
 }
 
 function Known({ profile }: ViewProps): JSX.Element {
-    const { hide } = state.value;
+    const now = state.value;
     const loaded = useLoaded(
         () =>
-            profile.work(["leaks", focusKey()].join(), async () => {
-                const { of, leaks } = await leaksOf(profile, hide);
+            profile.work(["leaks", focusKey(now)].join(), async () => {
+                const { of, leaks } = await leaksOf(profile, now);
                 return {
                     of,
                     leaks,
-                    islands: await islandsOf(profile, of, wantedSites(of), hide),
+                    islands: await islandsOf(profile, of, wantedSites(of, now), now.hide),
                 };
             }),
-        [profile, focusKey()],
+        [profile, focusKey(now)],
     );
     return (
         <Ready of={loaded}>
@@ -522,7 +523,15 @@ function VerdictRow({ profile }: ViewProps): JSX.Element | null {
 }
 
 /* Islands of what is lost, by call path. */
-function Islands({ of, islands }: { of: CallTree; islands: readonly Island[] }): JSX.Element {
+function Islands({
+    of,
+    islands,
+    isAll,
+}: {
+    of: CallTree;
+    islands: readonly Island[];
+    isAll: boolean;
+}): JSX.Element {
     const { sort } = state.value;
     const [chosen, choose] = useState<number | null>(null);
     const most = islands.reduce((best, row) => Math.max(best, row.bytes + row.below), 1);
@@ -536,16 +545,21 @@ function Islands({ of, islands }: { of: CallTree; islands: readonly Island[] }):
             sort={sort || "-whole"}
             onSort={(next) => go({ sort: next }, "replace")}
             rowKey={(row) => row.node}
-            empty="Nothing is lost here."
+            empty={
+                isAll
+                    ? "Nothing is lost here."
+                    : "No call path with lost blocks is left by the search and the suppressions."
+            }
             selected={chosen}
             onSelect={(row) => choose(row.node)}
             onOpen={(row) => go(pathTo(row))}
-            onMenu={(row, x, y) =>
-                showMenu(x, y, functionMenu(of.tree.lineKey[row.line]!, of.names.ofLine(row.line)))
-            }
+            onMenu={(row, x, y) => showMenu(x, y, menuOf(of, of.tree.lineKey[row.line]!))}
         />
     );
 }
+
+const menuOf = (of: CallTree, key: number) =>
+    functionMenu(key, of.names.ofKey(key), placeOfKey(of, key));
 
 const MANY = 20_000; /* rows that are not searched while one waits */
 
@@ -635,7 +649,7 @@ function Leaks({
             </div>
             {open && <Editor text={text} errors={errors} save={save} />}
             {lost ? (
-                <Islands of={of} islands={lostShown} />
+                <Islands of={of} islands={lostShown} isAll={!islands.length} />
             ) : (
                 <Table
                     name="leaks"
@@ -645,7 +659,11 @@ function Leaks({
                     sort={sort || "-bytes"}
                     onSort={(next) => go({ sort: next }, "replace")}
                     rowKey={(row) => row.site}
-                    empty="Everything was freed."
+                    empty={
+                        leaks.length
+                            ? "No call path with blocks that are alive is left by the search and the suppressions."
+                            : "Everything was freed."
+                    }
                     selected={chosen}
                     onSelect={(row) => choose(row.site)}
                     onOpen={(row) =>
@@ -659,7 +677,7 @@ function Leaks({
                     }
                     onMenu={(row, x, y) =>
                         showMenu(x, y, [
-                            ...functionMenu(row.key, row.name),
+                            ...menuOf(of, row.key),
                             { title: "Suppress this function", run: () => suppress(row) },
                         ])
                     }

@@ -205,10 +205,11 @@ function Facts({ of }: { of: Sample }): JSX.Element {
 }
 
 function Paths({ profile, sample }: ViewProps & { sample: Sample }): JSX.Element {
-    const { hide, search, sort } = state.value;
+    const now = state.value,
+        { hide, search, sort } = now;
     const loaded = useLoaded(
         () =>
-            profile.work(["resident", sample.sample, focusKey()].join(), async () => {
+            profile.work(["resident", sample.sample, focusKey(now)].join(), async () => {
                 if (!profile.has("residency")) return null;
                 const [tree, document] = await Promise.all([
                     profile.callTree(),
@@ -218,7 +219,7 @@ function Paths({ profile, sample }: ViewProps & { sample: Sample }): JSX.Element
                     nodes = whole(document, "node");
                 const columns = fields.map((name) => numbers(document, name));
                 const siteOf = tree.passes.siteOfNode();
-                const wanted = wantedSites(tree),
+                const wanted = wantedSites(tree, now),
                     lines = tree.passes.exclusiveLines(hide);
                 const rows: Row[] = [];
                 for (let at = 0; at < nodes.length; at++) {
@@ -239,7 +240,7 @@ function Paths({ profile, sample }: ViewProps & { sample: Sample }): JSX.Element
                 }
                 return rows;
             }),
-        [profile, sample.sample, focusKey()],
+        [profile, sample.sample, focusKey(now)],
     );
     return (
         <Ready of={loaded}>

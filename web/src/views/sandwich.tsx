@@ -2,85 +2,116 @@
  * and its callees, in place. A click on one of them makes it the chosen one. */
 import type { JSX } from "preact";
 import { readCurves } from "../model/curves.ts";
-import { functionMark } from "../model/focus.ts";
+import { choiceMark, placeOfKey } from "../model/focus.ts";
 import { edgesOf } from "../model/graph.ts";
 import { shortName } from "../model/names.ts";
-import { derive, type CallTree, fileName } from "../model/profile.ts";
-import { levelOver, neighbours, sumOf, throughFunction } from "../model/sandwich.ts";
+import { derive, fileName } from "../model/profile.ts";
+import {
+    levelOver,
+    neighbours,
+    sumOf,
+    throughFunction,
+    type Neighbour,
+} from "../model/sandwich.ts";
 import { bytes, exact, format, share } from "../model/units.ts";
 import { focusKey, shownColumn, wantedSites } from "../state/profiles.ts";
 import { breathe, inSlices } from "../model/slices.ts";
 import { go, link, state } from "../state/state.ts";
 import { withOptions } from "../state/url.ts";
-import { Ready, useLoaded } from "../widgets/states.tsx";
+import { Ready, useLoaded, type Loaded } from "../widgets/states.tsx";
 import { HolderBars } from "./owners.tsx";
-import type { ViewProps } from "./registry.ts";
+import type { Drawn } from "./flame.tsx";
 
 const figures = ["at_peak_bytes", "live_bytes", "alloc_bytes", "alloc_count", "temporary_count"];
 const derived = ["mean_size", "mean_lifetime_ns"];
 const NEIGHBOURS = 6,
     MOMENTS = 120;
 
-const choose = (name: string) =>
-    link({ opt: withOptions(state.value, { sel: functionMark(name), zoom: undefined }) });
+const choose = (name: string, place: string) =>
+    link({ opt: withOptions(state.value, { sel: choiceMark(name, place), zoom: undefined }) });
 
-export function Sandwich({
-    profile,
-    of,
-    metric,
-    chosen,
-}: ViewProps & { of: CallTree; metric: string; chosen: number }): JSX.Element {
-    const { hide } = state.value;
+/* What the pane says of a function. */
+interface Found {
+    of: Of;
+    callers: Neighbour[];
+    callees: Neighbour[];
+    sums: Map<string, { own: number; all: number }>;
+    own: number;
+    all: number;
+    whole: number;
+    levels: Float64Array | null;
+}
+type Of = Pick<Drawn, "profile" | "tree" | "metric"> & { chosen: number };
+
+/* Of what the graph above it is of. While another function is on its way the whole pane is of the last. */
+export function Sandwich({ profile, tree, metric, now, chosen }: Drawn & Of): JSX.Element {
+    const { hide } = now;
     const loaded = useLoaded(
         () =>
-            profile.work(["sandwich", metric, chosen, focusKey()].join(), async () => {
-                const wanted = wantedSites(of);
-                const { column } = await shownColumn(profile, of, metric);
-                const edges = await profile.work(["edges", metric, focusKey()].join(), async () =>
-                    inSlices(edgesOf(of.tree, of.passes, column, wanted, hide)),
-                );
-                await breathe();
-                const through = await inSlices(throughFunction(of, chosen, wanted, hide));
-                await breathe();
-                const sums = new Map<string, { own: number; all: number }>();
-                const needed = new Set(
-                    [
-                        ...figures,
-                        ...derived.flatMap((name) => {
-                            const each = profile.derived(name);
-                            return each ? [...each.of, ...(each.by ?? [])] : [];
-                        }),
-                    ].filter((name) => profile.metric(name)?.recorded),
-                );
-                for (const name of needed) {
-                    const each = await profile.column(name);
+            profile.work(
+                ["sandwich", metric, chosen, focusKey(now)].join(),
+                async (): Promise<Found> => {
+                    const wanted = wantedSites(tree, now);
+                    const column = await shownColumn(profile, tree, metric, now);
+                    const edges = await profile.work(
+                        ["edges", metric, focusKey(now)].join(),
+                        async () => inSlices(edgesOf(tree.tree, tree.passes, column, wanted, hide)),
+                    );
                     await breathe();
-                    sums.set(name, {
-                        own: sumOf(each, through.exclusive),
-                        all: sumOf(each, through.inclusive),
-                    });
-                }
-                const curves = profile.has("curves")
-                    ? readCurves(await profile.columns("curves"))
-                    : null;
-                return {
-                    ...neighbours(edges, chosen),
-                    sums,
-                    own: sumOf(column, through.exclusive),
-                    all: sumOf(column, through.inclusive),
-                    whole: column.reduce(
-                        (sum, value, site) =>
-                            value > 0 && (!wanted || wanted[site]) ? sum + value : sum,
-                        0,
-                    ),
-                    levels:
-                        curves &&
-                        levelOver(of, curves, through.inclusive, profile.durationNs, MOMENTS),
-                };
-            }),
-        [profile, metric, chosen, focusKey()],
+                    const through = await inSlices(throughFunction(tree, chosen, wanted, hide));
+                    await breathe();
+                    const sums = new Map<string, { own: number; all: number }>();
+                    const needed = new Set(
+                        [
+                            ...figures,
+                            ...derived.flatMap((name) => {
+                                const each = profile.derived(name);
+                                return each ? [...each.of, ...(each.by ?? [])] : [];
+                            }),
+                        ].filter((name) => profile.metric(name)?.recorded),
+                    );
+                    for (const name of needed) {
+                        const each = await profile.column(name);
+                        await breathe();
+                        sums.set(name, {
+                            own: sumOf(each, through.exclusive),
+                            all: sumOf(each, through.inclusive),
+                        });
+                    }
+                    const curves = profile.has("curves")
+                        ? readCurves(await profile.columns("curves"))
+                        : null;
+                    return {
+                        of: { profile, tree, metric, chosen },
+                        ...neighbours(edges, chosen),
+                        sums,
+                        own: sumOf(column, through.exclusive),
+                        all: sumOf(column, through.inclusive),
+                        whole: column.reduce(
+                            (sum, value, site) =>
+                                value > 0 && (!wanted || wanted[site]) ? sum + value : sum,
+                            0,
+                        ),
+                        levels:
+                            curves &&
+                            levelOver(tree, curves, through.inclusive, profile.durationNs, MOMENTS),
+                    };
+                },
+            ),
+        [profile, tree, metric, chosen, focusKey(now)],
     );
-    const { names } = of,
+    const of = loaded.state === "there" ? loaded.value.of : { profile, tree, metric, chosen };
+    return <Pane of={of} loaded={loaded} />;
+}
+
+function Pane({
+    of: { profile, tree, metric, chosen },
+    loaded,
+}: {
+    of: Of;
+    loaded: Loaded<Found>;
+}): JSX.Element {
+    const { names } = tree,
         name = names.ofKey(chosen),
         unit = profile.unitOf(metric);
     const list = (title: string, list: readonly { key: number; value: number }[], all: number) => (
@@ -94,14 +125,10 @@ export function Sandwich({
                     holders={list.slice(0, NEIGHBOURS).map(({ key, value }) => ({
                         name: names.ofKey(key),
                         short: shortName(names.ofKey(key)),
-                        says: fileName(
-                            names.file(names.fileOfKey(key)) ??
-                                names.module(names.moduleOfKey(key)) ??
-                                "",
-                        ),
+                        says: fileName(placeOfKey(tree, key)),
                         bytes: value,
                         tone: "data-1",
-                        href: choose(names.ofKey(key)),
+                        href: choose(names.ofKey(key), placeOfKey(tree, key)),
                     }))}
                 />
             ) : (
@@ -124,7 +151,7 @@ export function Sandwich({
                 <a
                     href={link({
                         view: "source",
-                        opt: `fn:${functionMark(name)}`,
+                        opt: `fn:${choiceMark(name, placeOfKey(tree, chosen))}`,
                         file: "",
                         line: 0,
                     })}>

@@ -138,16 +138,17 @@ export function SizesView({ profile }: ViewProps): JSX.Element {
 
 /* What is known of single call paths is known of a region. */
 function OfRegion({ profile }: ViewProps): JSX.Element {
+    const now = state.value;
     const loaded = useLoaded(
         () =>
-            profile.work(["spread", focusKey()].join(), async () => {
+            profile.work(["spread", focusKey(now)].join(), async () => {
                 const of = await profile.callTree();
                 return spreadOf(
                     profile,
-                    wantedSites(of) ?? new Uint8Array(of.tree.siteNode.length).fill(1),
+                    wantedSites(of, now) ?? new Uint8Array(of.tree.siteNode.length).fill(1),
                 );
             }),
-        [profile, focusKey()],
+        [profile, focusKey(now)],
     );
     return (
         <div class="pad">
@@ -455,7 +456,12 @@ function fitting(
 }
 
 function Temporary({ profile }: ViewProps): JSX.Element {
-    const { temporary_count: temporary, alloc_count: all } = profile.summary.program ?? {};
+    const {
+        temporary_count: temporary,
+        alloc_count: allocs,
+        realloc_count: reallocs,
+    } = profile.summary.program ?? {};
+    const all = allocs && allocs + (reallocs ?? 0); /* reallocations make blocks too */
     return (
         <Card
             title="Temporary allocations"
@@ -470,9 +476,11 @@ function Temporary({ profile }: ViewProps): JSX.Element {
                 ) : (
                     <>
                         <b title={exact(temporary, "count")}>{count(temporary)}</b> blocks
-                        {all ? ` (${share(temporary / all)})` : ""} were freed by the thread that
-                        made them before it allocated anything else: a buffer on the stack, or one
-                        that is kept, would do.
+                        {all
+                            ? ` (${share(temporary / all)}${reallocs ? " with reallocs" : ""})`
+                            : ""}{" "}
+                        were freed by the thread that made them before it allocated anything else: a
+                        buffer on the stack, or one that is kept, would do.
                     </>
                 )}
             </p>

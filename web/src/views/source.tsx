@@ -4,9 +4,9 @@
 import { useMemo } from "preact/hooks";
 import type { JSX } from "preact";
 import { sureHint, sureTo, varianceOf } from "../model/estimate.ts";
-import { functionMark } from "../model/focus.ts";
+import { choiceMark, keyOfChoice, placeOfKey } from "../model/focus.ts";
 import { linesOf, type Lines, type LineSums } from "../model/lines.ts";
-import { functionRows } from "../model/functions.ts";
+import { functionRows, type FunctionRow } from "../model/functions.ts";
 import { shortName } from "../model/names.ts";
 import { baseName, derive, type CallTree, type Profile, fileName } from "../model/profile.ts";
 import { searcher } from "../model/search.ts";
@@ -50,28 +50,29 @@ function fileNumber(of: CallTree, path: string): number {
 }
 
 export function SourceView({ profile }: ViewProps): JSX.Element {
-    const { hide } = state.value;
-    const metric = shownMetric(profile, "at_peak_bytes");
+    const now = state.value,
+        { hide } = now;
+    const metric = shownMetric(profile, "at_peak_bytes", now);
     const loaded = useLoaded(
         () =>
-            profile.work(["source", metric, focusKey()].join(), async () => {
+            profile.work(["source", metric, focusKey(now)].join(), async (): Promise<Data> => {
                 const of = await profile.callTree();
                 const lines = linesOf(of),
-                    { column } = await shownColumn(profile, of, metric),
-                    wanted = wantedSites(of);
+                    column = await shownColumn(profile, of, metric, now),
+                    wanted = wantedSites(of, now);
                 const sums = await inSlices(lines.sums(column, wanted, hide));
-                return { of, lines, column, wanted, ...sums };
+                return { profile, metric, key: focusKey(now), of, lines, column, wanted, ...sums };
             }),
-        [profile, metric, focusKey()],
+        [profile, metric, focusKey(now)],
     );
-    return (
-        <Ready of={loaded}>
-            {(data) => <Browser profile={profile} metric={metric} data={data} />}
-        </Ready>
-    );
+    return <Ready of={loaded}>{(data) => <Browser data={data} />}</Ready>;
 }
 
+/* Of what profile, metric and focus: others may be chosen while theirs are on the way. */
 interface Data extends LineSums {
+    profile: Profile;
+    metric: string;
+    key: string;
     of: CallTree;
     lines: Lines;
     column: Float64Array;
@@ -136,12 +137,8 @@ function NoSource(): JSX.Element {
     );
 }
 
-function Browser({
-    profile,
-    metric,
-    data,
-}: ViewProps & { metric: string; data: Data }): JSX.Element {
-    const { of } = data;
+function Browser({ data }: { data: Data }): JSX.Element {
+    const { profile, metric } = data;
     const asked = getOption(state.value, "fn") ?? "";
     const list = getOption(state.value, "list") ?? "files";
     const unit = profile.unitOf(metric);
@@ -206,38 +203,30 @@ function Browser({
                         }
                     />
                 ) : (
-                    <FunctionList
-                        profile={profile}
-                        metric={metric}
-                        of={of}
-                        column={data.column}
-                        wanted={data.wanted}
-                    />
+                    <FunctionList data={data} />
                 )}
             </div>
             <div class="column">
                 {start.file < 0 ? (
                     <div class="empty">Choose a file.</div>
                 ) : (
-                    <File
-                        profile={profile}
-                        metric={metric}
-                        data={data}
-                        file={start.file}
-                        line={state.value.line || start.line}
-                    />
+                    <File data={data} file={start.file} line={state.value.line || start.line} />
                 )}
             </div>
         </div>
     );
 }
 
-/* By key: has it the name that an address has the mark of? */
-function keysNamed({ tree, names }: CallTree, mark: string): Uint8Array {
-    return Uint8Array.from({ length: tree.keyCount }, (_, key) =>
-        functionMark(names.ofKey(key)) === mark ? 1 : 0,
+/* By key: is it the function that an address has the mark of? Where none is, one of its name. */
+function keysNamed(of: CallTree, mark: string): Uint8Array {
+    const keys = Uint8Array.from({ length: of.tree.keyCount }, (_, key) =>
+        choiceMark(of.names.ofKey(key), placeOfKey(of, key)) === mark ? 1 : 0,
     );
+    const found = keys.includes(1) ? -1 : keyOfChoice(of, mark);
+    if (found >= 0) keys[found] = 1;
+    return keys;
 }
+const markOf = ({ name, file, module }: FunctionRow) => choiceMark(name, file || module);
 
 /* Where to begin: the file of the URL, or where a function is, or the line with most. */
 function startOf(data: Data, path: string, asked: string): { file: number; line: number } {
@@ -260,18 +249,8 @@ function startOf(data: Data, path: string, asked: string): { file: number; line:
     return best ? { file: lines.file[best]!, line: lines.number[best]! } : { file: -1, line: 0 };
 }
 
-function FunctionList({
-    profile,
-    metric,
-    of,
-    column,
-    wanted,
-}: ViewProps & {
-    metric: string;
-    of: CallTree;
-    column: Float64Array;
-    wanted: Uint8Array | null;
-}): JSX.Element {
+function FunctionList({ data }: { data: Data }): JSX.Element {
+    const { profile, metric, of, column, wanted } = data;
     const { inclusive, hide, search, sort } = state.value;
     const asked = getOption(state.value, "fn");
     const loaded = useLoaded(
@@ -285,7 +264,7 @@ function FunctionList({
                 hide,
                 new Map([[metric, column]]),
             ),
-        [of, metric, wanted, inclusive, hide],
+        [data, inclusive, hide],
     );
     return (
         <Ready of={loaded}>
@@ -304,16 +283,12 @@ function FunctionList({
                             {
                                 file: "",
                                 line: 0,
-                                opt: withOptions(state.value, { fn: functionMark(row.name) }),
+                                opt: withOptions(state.value, { fn: markOf(row) }),
                             },
                             "replace",
                         )
                     }
-                    selected={
-                        asked
-                            ? (rows.find((row) => functionMark(row.name) === asked)?.key ?? -1)
-                            : -1
-                    }
+                    selected={asked ? (rows.find((row) => markOf(row) === asked)?.key ?? -1) : -1}
                     columns={[
                         {
                             id: "value",
@@ -336,13 +311,8 @@ function FunctionList({
     );
 }
 
-function File({
-    profile,
-    metric,
-    data,
-    file,
-    line,
-}: ViewProps & { metric: string; data: Data; file: number; line: number }): JSX.Element {
+function File({ data, file, line }: { data: Data; file: number; line: number }): JSX.Element {
+    const { profile, metric } = data;
     const anyway = getOption(state.value, "changed") === "1";
     const loaded = useLoaded(async () => {
         const source = await profile.json<Source>(`source/${file}`);
@@ -411,15 +381,7 @@ function File({
                     ) : (
                         <Bare figures={figures} onLine={choose} line={line} />
                     )}
-                    {line > 0 && (
-                        <Leading
-                            profile={profile}
-                            metric={metric}
-                            data={data}
-                            file={file}
-                            line={line}
-                        />
-                    )}
+                    {line > 0 && <Leading data={data} file={file} line={line} />}
                 </>
             )}
         </Ready>
@@ -536,8 +498,8 @@ async function sumsOf(profile: Profile, sites: Uint8Array): Promise<Map<string, 
 
 /* What a line's call paths have: the metrics of `detail`, sizes and lifetimes, the largest
  * paths. */
-async function whatOfLine(profile: Profile, data: Data, group: number): Promise<LineFacts> {
-    const { of, lines } = data;
+async function whatOfLine(data: Data, group: number): Promise<LineFacts> {
+    const { profile, of, lines } = data;
     const sites = both(await inSlices(lines.sitesThrough(group)), data.wanted)!;
     const sums = await sumsOf(profile, sites);
     const sure = (name: string) =>
@@ -599,14 +561,8 @@ function LineFigures({
 }
 
 /* All metrics of a line, and the call paths that lead to it. */
-function Leading({
-    profile,
-    metric,
-    data,
-    file,
-    line,
-}: ViewProps & { metric: string; data: Data; file: number; line: number }): JSX.Element {
-    const { of, lines } = data;
+function Leading({ data, file, line }: { data: Data; file: number; line: number }): JSX.Element {
+    const { profile, metric, of, lines } = data;
     const group = useMemo(() => {
         for (let at = 1; at < lines.groupCount; at++)
             if (lines.file[at] === file && lines.number[at] === line) return at;
@@ -617,10 +573,10 @@ function Leading({
         async () =>
             !group
                 ? null
-                : profile.work(["line", group, metric, focusKey()].join(), () =>
-                      whatOfLine(profile, data, group),
+                : profile.work(["line", group, metric, data.key].join(), () =>
+                      whatOfLine(data, group),
                   ),
-        [group, profile, metric, data],
+        [group, data],
     );
     if (!group) return <div class="bar-row dim">Line {line}: nothing is asked for here.</div>;
     return (

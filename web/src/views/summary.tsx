@@ -279,7 +279,11 @@ function HoldersCard({
     isOfOwners: boolean;
     none: string;
 }): JSX.Element {
-    const of = owners ? (owners.resident_bytes ?? 0) - toolOf(owners.owners) : (top?.total ?? 0);
+    /* 0: not known */
+    const of = Math.max(
+        0,
+        owners ? (owners.resident_bytes ?? 0) - toolOf(owners.owners) : (top?.total ?? 0),
+    );
     const holders = owners
         ? holdersOf(owners.owners, HOLDERS)
         : (top?.functions ?? []).slice(0, HOLDERS).map((row) => ({
@@ -879,9 +883,14 @@ function insightLink({ id, paths }: Insight): string | null {
     const none = { sort: "", opt: "", metric: "", search: "", fn: -1, node: -1 };
     const place = insightViews[id];
     if (place) return link({ ...none, ...place });
-    const name = paths[0]?.frames[0]?.function;
-    return name
-        ? link({ ...none, view: "flame", metric: insightMetrics[id] ?? "", ...focusOn(name) })
+    const first = paths[0]?.frames[0];
+    return first?.function
+        ? link({
+              ...none,
+              view: "flame",
+              metric: insightMetrics[id] ?? "",
+              ...focusOn(first.function, first.file ?? first.module),
+          })
         : null;
 }
 

@@ -16,7 +16,7 @@ import {
 } from "../model/curves.ts";
 import { highest, holders, notable } from "../model/peaks.ts";
 import { shortName } from "../model/names.ts";
-import { type CallTree, type Profile } from "../model/profile.ts";
+import { fileName, type CallTree, type Profile } from "../model/profile.ts";
 import { inSlices } from "../model/slices.ts";
 import { bytes, count, duration, exact, format, isKnown } from "../model/units.ts";
 import { focusKey, wantedSites } from "../state/profiles.ts";
@@ -298,7 +298,8 @@ function Timelines({ profile, timeline }: ViewProps & { timeline: Timeline }): J
     );
     const chosen = state.value.region;
     const bands = useMemo(() => bandsOf(regions, chosen), [regions, chosen]);
-    const at = Number(getOption(state.value, "at") ?? -1);
+    const asked = Number(getOption(state.value, "at") ?? -1),
+        at = Number.isSafeInteger(asked) ? asked : -1;
     const pick = (x: number) =>
         go(
             { opt: withOptions(state.value, { at: String(Math.max(0, Math.round(x))) }) },
@@ -917,7 +918,7 @@ function holdersAt(
 }
 
 /* The edges of the intervals that the chart shows. Those of the timeline, some taken together, so that
- * the program's highest level in each is known. A range of few of them is divided evenly instead, and
+ * the program's highest level in each is known (NaN where it is not). A range of few of them is divided evenly instead, and
  * `level` is null. */
 function intervalsOf(
     timeline: Timeline,
@@ -947,9 +948,29 @@ function intervalsOf(
         level: Float64Array.from({ length }, (_, at) =>
             highest
                 .subarray(first + at * step, first + Math.min((at + 1) * step, count))
-                .reduce((best, value) => Math.max(best, value), 0),
+                .reduce(
+                    (best, value) => (value <= best ? best : isKnown(value) ? value : best),
+                    NaN,
+                ),
         ),
     };
+}
+
+const LONGEST = 40;
+
+/* Names as a legend has them, which is their beginning. Of several that would read the same it has the places, and
+ * where these are the same too it numbers them. */
+export function titlesApart(names: readonly (readonly [name: string, place: string])[]): string[] {
+    const apart = (titles: string[], longer: (at: number) => string) => {
+        const times = new Map<string, number>();
+        for (const title of titles) times.set(title, (times.get(title) ?? 0) + 1);
+        return titles.map((title, at) => (times.get(title)! > 1 ? longer(at) : title));
+    };
+    const short = names.map(([name]) => name.slice(0, LONGEST)),
+        placed = apart(short, (at) =>
+            names[at]![1] ? `${short[at]!}, ${fileName(names[at]![1])}` : short[at]!,
+        );
+    return apart(placed, (at) => `${placed[at]!} (${at + 1})`);
 }
 
 /* Stacked: series are sums from the bottom, drawn from the highest down. Each interval is shown at its
@@ -997,19 +1018,23 @@ function stack(
         const highest = parts.map((part) =>
             x.map((ns) => part.reduce((sum, curve) => sum + highestNear(curves, curve, ns), 0)),
         );
-        level.forEach((value, point) =>
-            raised(
-                held.map((own) => own[point]!),
-                highest.map((own) => own[point]!),
-                value,
-            ).forEach((own, part) => (held[part]![point] = own)),
-        );
+        level.forEach((value, point) => {
+            if (isKnown(value))
+                raised(
+                    held.map((own) => own[point]!),
+                    highest.map((own) => own[point]!),
+                    value,
+                ).forEach((own, part) => (held[part]![point] = own));
+        });
     }
-    largest.forEach((group, number) =>
-        add(of.names.shortOfLine(group.line).slice(0, 40), tone[number]!, held[number]!),
+    const titles = titlesApart(
+        largest.map(({ line }) => [of.names.shortOfLine(line), of.names.place(line)]),
     );
+    largest.forEach((_, number) => add(titles[number]!, tone[number]!, held[number]!));
     const rest = isWhole
-        ? level.map((value, point) => Math.max(0, value - sum[point]!))
+        ? level.map((value, point) =>
+              isKnown(value) ? Math.max(0, value - sum[point]!) : held[largest.length]![point]!,
+          )
         : held[largest.length]!;
     if (rest.some((value) => value > 0)) add("everything else", "line-strong", rest);
     return { x, series };

@@ -6,7 +6,7 @@ import type { ComponentChildren, JSX } from "preact";
 import { assetUrl } from "../data/embedded.ts";
 import { childrenOf, downRows, type DownRow } from "../model/down.ts";
 import { flameOf, type Flame } from "../model/flame.ts";
-import { functionMark } from "../model/focus.ts";
+import { choiceMark, functionMark, placeOfKey } from "../model/focus.ts";
 import { edgesOf, pruneGraph, shares, toDot, usualShare, type Edge } from "../model/graph.ts";
 import { shortName } from "../model/names.ts";
 import { searcher } from "../model/search.ts";
@@ -31,8 +31,9 @@ import { showMenu, type MenuItem } from "../widgets/tooltip.tsx";
 import { functionMenu } from "./functions.tsx";
 import type { ViewProps } from "./registry.ts";
 
-interface Calls {
+interface Calls extends ViewProps {
     of: CallTree;
+    metric: string;
     edges: Edge[];
     inclusive: Float64Array;
     exclusive: Float64Array;
@@ -47,46 +48,49 @@ export function TreeView({ profile }: ViewProps): JSX.Element {
 }
 
 function CallsView({ profile, as }: ViewProps & { as: string }): JSX.Element {
-    const { hide } = state.value;
-    const metric = shownMetric(profile, "at_peak_bytes");
+    const now = state.value,
+        { hide } = now;
+    const metric = shownMetric(profile, "at_peak_bytes", now);
     const loaded = useLoaded(
         () =>
-            profile.work(["calls", metric, pathKey()].join(), async (): Promise<Calls> => {
+            profile.work(["calls", metric, pathKey(now)].join(), async (): Promise<Calls> => {
                 const of = await profile.callTree();
-                const { column } = await shownColumn(profile, of, metric);
+                const column = await shownColumn(profile, of, metric, now);
                 /* the focus on a function chooses what is drawn, not which paths count */
-                const wanted = pathSites(of);
+                const wanted = pathSites(of, now);
                 const exclusive = await inSlices(
                     of.passes.exclusiveByKeyInSlices(column, wanted, hide),
                 );
                 return {
+                    profile,
                     of,
+                    metric,
                     edges: await inSlices(edgesOf(of.tree, of.passes, column, wanted, hide)),
                     inclusive: await inSlices(
                         of.passes.inclusiveByKeyInSlices(column, wanted, hide),
                     ),
                     exclusive,
-                    total: exclusive.reduce((a, b) => a + b, 0),
+                    total: exclusive.reduce((a, b) => a + (b || 0), 0),
                 };
             }),
-        [profile, metric, pathKey()],
+        [profile, metric, pathKey(now)],
     );
     return (
         <Ready of={loaded}>
             {(calls) =>
                 !calls.total ? (
-                    <Nothing profile={profile} metric={metric} />
+                    <Nothing {...calls} />
                 ) : as === "table" ? (
                     <>
-                        <Bar profile={profile} of={calls.of} metric={metric} />
+                        <Bar {...calls} />
                         <Butterfly
                             calls={calls}
-                            unit={profile.unitOf(metric)}
+                            unit={calls.profile.unitOf(calls.metric)}
                             search={state.value.search}
                         />
                     </>
                 ) : (
-                    <Graph profile={profile} calls={calls} metric={metric} />
+                    <Graph calls={calls} />
                 )
             }
         </Ready>
@@ -166,22 +170,25 @@ async function layOut(dot: string): Promise<string> {
 
 /* Functions that are not drawn, by hand: the address has their names. */
 const hiddenMarks = () => (getOption(state.value, "hidden") ?? "").split(".").filter(Boolean);
-function hiddenKeys({ tree, names }: CallTree): ReadonlySet<number> {
+function hiddenKeys(of: CallTree): ReadonlySet<number> {
     const marks = new Set(hiddenMarks()),
         keys = new Set<number>();
-    for (let key = 0; key < tree.keyCount && marks.size; key++)
-        if (marks.has(functionMark(names.ofKey(key)))) keys.add(key);
+    for (let key = 0; key < of.tree.keyCount && marks.size; key++)
+        if (marks.has(markOf(of, key)) || marks.has(functionMark(of.names.ofKey(key))))
+            keys.add(key);
     return keys;
 }
 const withHidden = (marks: readonly string[]) =>
     withOptions(state.value, { hidden: marks.join(".") || undefined });
 
+const markOf = (of: CallTree, key: number) => choiceMark(of.names.ofKey(key), placeOfKey(of, key));
+
 /* What one can do with a function here: as everywhere, and to have it out of the way. */
-function treeMenu(key: number, name: string): MenuItem[] {
-    const items = functionMenu(key, name);
+function treeMenu(of: CallTree, key: number): MenuItem[] {
+    const items = functionMenu(key, of.names.ofKey(key), placeOfKey(of, key));
     items.splice(-1, 0, {
         title: "Hide it here",
-        run: () => go({ opt: withHidden([...hiddenMarks(), functionMark(name)]) }),
+        run: () => go({ opt: withHidden([...hiddenMarks(), markOf(of, key)]) }),
     });
     return items;
 }
@@ -226,12 +233,8 @@ function NumberChoice({
     );
 }
 
-function Graph({
-    profile,
-    calls,
-    metric,
-}: ViewProps & { calls: Calls; metric: string }): JSX.Element {
-    const { of, edges, inclusive, exclusive, total } = calls;
+function Graph({ calls }: { calls: Calls }): JSX.Element {
+    const { profile, of, metric, edges, inclusive, exclusive, total } = calls;
     const { fn, search } = state.value;
     const unit = profile.unitOf(metric);
     const up = numberOption("up", 4),
@@ -510,7 +513,7 @@ function Picture({
                 const key = keyOf(event.target);
                 if (key < 0) return;
                 event.preventDefault();
-                showMenu(event.clientX, event.clientY, treeMenu(key, of.names.ofKey(key)));
+                showMenu(event.clientX, event.clientY, treeMenu(of, key));
             }}>
             <div
                 ref={box}
@@ -523,15 +526,16 @@ function Picture({
 
 /* The call tree from main() inwards, as rows that open. */
 function DownView({ profile }: ViewProps): JSX.Element {
-    const { hide, collapse } = state.value;
-    const metric = shownMetric(profile, "at_peak_bytes");
+    const now = state.value,
+        { hide, collapse } = now;
+    const metric = shownMetric(profile, "at_peak_bytes", now);
     const loaded = useLoaded(
         () =>
-            profile.work(["down", metric, collapse, focusKey()].join(), async () => {
+            profile.work(["down", metric, collapse, focusKey(now)].join(), async () => {
                 const of = await profile.callTree();
-                const { column } = await shownColumn(profile, of, metric);
+                const column = await shownColumn(profile, of, metric, now);
                 const flame = await inSlices(
-                    flameOf(of.tree, of.passes, column, wantedSites(of), {
+                    flameOf(of.tree, of.passes, column, wantedSites(of, now), {
                         hide,
                         collapse,
                         inverted: false,
@@ -539,13 +543,13 @@ function DownView({ profile }: ViewProps): JSX.Element {
                         most: 100_000,
                     }),
                 );
-                return { of, flame, children: childrenOf(flame) };
+                return { profile, of, metric, flame, children: childrenOf(flame) };
             }),
-        [profile, metric, collapse, focusKey()],
+        [profile, metric, collapse, focusKey(now)],
     );
     return (
         <Ready of={loaded}>
-            {({ of, flame, children }) =>
+            {({ profile, of, metric, flame, children }) =>
                 !flame.frames[0]!.value ? (
                     <Nothing profile={profile} metric={metric} />
                 ) : (
@@ -665,7 +669,7 @@ function DownTable({
             onToggle={turn}
             onOpen={turn}
             onMenu={(row, x, y) =>
-                row.at && showMenu(x, y, treeMenu(flame.frames[row.at]!.key, name(row)))
+                row.at && showMenu(x, y, treeMenu(of, flame.frames[row.at]!.key))
             }
             foot={
                 <span>
@@ -777,7 +781,7 @@ function Butterfly({
             onSort={(next) => go({ sort: next }, "replace")}
             rowKey={(each) => each.key}
             onOpen={(each) => go({ fn: each.key })}
-            onMenu={(each, x, y) => showMenu(x, y, treeMenu(each.key, each.name))}
+            onMenu={(each, x, y) => showMenu(x, y, treeMenu(of, each.key))}
             empty="None."
             foot={<span>double click: its callers and callees</span>}
         />
