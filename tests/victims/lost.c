@@ -343,6 +343,25 @@ APART static void given_to_err(void)
     errx(0, "%p", (void *)~hidden);
 }
 
+/* glibc remembers the rest of the last chunk that it split. Here that rest is joined with its
+ * neighbour again, and a block that is lost lies over both. */
+APART static void over_last_remainder(void)
+{
+    enum { SMALL = 200, LARGE = 2000, CACHED = 7 };
+    void *cached[CACHED];
+    for (size_t i = 0; i < CACHED; i++)
+        cached[i] = malloc(SMALL);
+    void *volatile large = malloc(LARGE);
+    places[0] = malloc(24); /* the heap goes on */
+    free(large);
+    void *volatile part = malloc(SMALL); /* splits it */
+    for (size_t i = 0; i < CACHED; i++)
+        free(cached[i]); /* the thread's cache is full */
+    free(part);
+    large = malloc(LARGE);
+    large = part = NULL;
+}
+
 static const struct {
     const char *name;
     void (*run)(void);
@@ -390,6 +409,7 @@ static const struct {
     CASE(in_registers_at_fast_exit),
     CASE(in_registers_at_err),
     CASE(given_to_err),
+    CASE(over_last_remainder),
 };
 
 int main(int count, char **words)

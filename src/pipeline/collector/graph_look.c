@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "collector/graph_ahead.h"
+#include "collector/graph_arena.h"
 #include "collector/graph_copy.h"
 #include "collector/graph_ended.h"
 #include "collector/graph_held.h"
@@ -156,9 +157,10 @@ static uint64_t graph_look_root_start(const struct graph_look_sweep *sweep, cons
     return lowest && area->owner == AREA_STACK ? lowest : area->start;
 }
 
-/* glibc's main arena lies among the C library's variables and points to the headers of free chunks.
- * Such a header begins 8 bytes before the end of the block in front of it, unless the block's size
- * leaves a gap. So the arena's pointer would read as a pointer into that block. */
+/* glibc's main arena points to the headers of free chunks. Its lists of small chunks, and all of it
+ * where it is not recognised, are left out by what they point to. Such a header begins 8 bytes
+ * before the end of the block in front of it, unless the block's size leaves a gap. So the arena's
+ * pointer would read as a pointer into that block. */
 static bool graph_look_is_chunk_header(const struct graph_block *block, uint64_t address)
 {
     enum { HEADER = 16, SMALLEST = 32, ALIGNMENT = 16 };
@@ -192,7 +194,7 @@ static void graph_look_settle_types(struct graph_look_sweep *sweep, uint64_t *wo
     }
 }
 
-static void graph_look_forget_arena(struct graph_look_sweep *sweep, uint64_t *words, size_t count)
+static void graph_look_forget_headers(struct graph_look_sweep *sweep, uint64_t *words, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         uint32_t block = graph_find(sweep->graph, words[i]);
@@ -279,14 +281,16 @@ static void graph_look_add_between(struct graph_look_sweep *sweep, const struct 
         graph_add_range_words(sweep->graph, range, words, count);
         return;
     }
-    if (judged->is_of_libc)
-        graph_look_forget_arena(sweep, words, count);
+    uint64_t address = start + (uint64_t)((char *)words - (char *)sweep->words);
+    if (judged->is_of_libc) {
+        graph_arena_forget(address, words, count);
+        graph_look_forget_headers(sweep, words, count);
+    }
     if (judged->is_of_loader)
         graph_look_forget_ranges(sweep, words, count);
     if (judged->is_of_gobject)
         graph_look_settle_types(sweep, words, count);
-    graph_add_roots(sweep->graph, start + (uint64_t)((char *)words - (char *)sweep->words), words,
-                    count);
+    graph_add_roots(sweep->graph, address, words, count);
 }
 
 /* The garbage collector's list of all objects does not tell which object holds another. Returns

@@ -1,4 +1,5 @@
 # The tests that play the recorder see the wire and the replay as the collector does.
+tidemark_unit_test(collector graph_arena)
 tidemark_unit_test(collector graph_copy)
 tidemark_unit_test(collector ring_merge tm_replay tm_wire tm_base Threads::Threads)
 tidemark_unit_test(collector shared_view tm_wire tm_base Threads::Threads)
