@@ -266,6 +266,7 @@ static void manifest_free_job(struct manifest_job *job)
 {
     for (size_t i = 0; i < job->process_count; i++)
         manifest_free_process(&job->processes[i]);
+    map_release(&job->by_identity);
     free(job->processes);
     free(job->rank);
     free(job->directory);

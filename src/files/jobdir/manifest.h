@@ -17,6 +17,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "base/map.h"
 #include "jobdir/entry.h"
 
 enum manifest_state {
@@ -62,7 +63,10 @@ struct manifest_job {
     struct manifest_process *processes;
     const char *recorded_ranks; /* of a rank's entry: the choice of --ranks; NULL: all */
     size_t missing;             /* ranks of which nothing is here: (ranks, if known) - rank_count */
-    uint64_t finishing_until_ns; /* of the scan: so long it waits for ranks that have ended */
+    /* Of the scan. */
+    uint64_t finishing_until_ns; /* so long it waits for ranks that have ended */
+    struct map by_identity;      /* numbers of processes, by pid, start and boot … */
+    size_t indexed;              /* … as far as they are in it */
 };
 
 /* The making of a manifest, for other threads: how far it is, and how it is stopped. */

@@ -14,6 +14,7 @@
 #include <unistd.h>
 #include "base/array.h"
 #include "base/error.h"
+#include "base/hash.h"
 #include "base/memory.h"
 #include "base/now.h"
 #include "procfs/process.h"
@@ -284,18 +285,48 @@ static uint64_t scan_size_of(const char *path)
     return path && !stat(path, &info) && info.st_size > 0 ? (uint64_t)info.st_size : 0;
 }
 
-/* The process that this one is, too: a snapshot, or a copy, of its profile; NULL: none. */
-static struct manifest_process *scan_find_same(struct manifest_job *job,
-                                               const struct manifest_process *process)
+/* What tells a process from all others is known. */
+static bool scan_is_certain(const struct entry *entry)
 {
-    const struct entry *own = &process->entry;
-    for (size_t i = 0; i < job->process_count && own->pid > 0 && own->start_unix_ns > 0; i++) {
-        const struct entry *entry = &job->processes[i].entry;
-        if (entry->pid == own->pid && entry->start_unix_ns == own->start_unix_ns && entry->boot &&
-            own->boot && !strcmp(entry->boot, own->boot))
-            return &job->processes[i];
+    return entry->pid > 0 && entry->start_unix_ns > 0 && entry->boot;
+}
+
+static uint64_t scan_hash_process(const struct entry *entry)
+{
+    return hash_u64((uint64_t)entry->start_unix_ns ^ hash_u64((uint64_t)entry->pid)) ^
+           hash_bytes(entry->boot, strlen(entry->boot));
+}
+
+static bool scan_is_same(const void *array, uint32_t number, const void *key)
+{
+    const struct entry *a = &((const struct manifest_process *)array + number)->entry, *b = key;
+    return a->pid == b->pid && a->start_unix_ns == b->start_unix_ns && !strcmp(a->boot, b->boot);
+}
+
+/* Those with a profile, each once. */
+static void scan_index_processes(struct manifest_job *job)
+{
+    for (; job->indexed < job->process_count; job->indexed++) {
+        const struct manifest_process *process = &job->processes[job->indexed];
+        bool is_new;
+        if (process->profile_path && scan_is_certain(&process->entry))
+            map_number(&job->by_identity, scan_hash_process(&process->entry), scan_is_same,
+                       job->processes, &process->entry, (uint32_t)job->indexed, &is_new);
     }
-    return NULL;
+}
+
+/* Is there a profile of this process already? Then this one is a snapshot, or a copy, of it. */
+static bool scan_has_same(struct manifest_job *job, const struct manifest_process *process)
+{
+    uint32_t number;
+    if (!scan_is_certain(&process->entry))
+        return false;
+    scan_index_processes(job);
+    struct map_probe probe = map_probe(&job->by_identity, scan_hash_process(&process->entry));
+    while (map_next(&probe, &number))
+        if (scan_is_same(job->processes, number, &process->entry))
+            return true;
+    return false;
 }
 
 static void scan_release_process(struct manifest_process *process)
@@ -317,8 +348,7 @@ static void scan_add_profile(struct manifest *manifest, struct manifest_job *job
         process.trace_path = scan_sibling(path, PROFILE_SUFFIX, TRACE_SUFFIX);
     if (!scan_ask_profile(&process))
         process.entry.rank = scan_rank_in_name(basename(path));
-    const struct manifest_process *same = scan_find_same(job, &process);
-    if (same && same->profile_path)
+    if (scan_has_same(job, &process))
         scan_release_process(&process);
     else
         scan_add_process(manifest, job, &process);
@@ -394,10 +424,27 @@ static void scan_see_state(struct manifest_process *process)
                                         : scan_state_without_end(process);
 }
 
+static void scan_find_files(struct manifest_process *process, const char *directory)
+{
+    uint64_t trace_bytes;
+    process->profile_path =
+        scan_existing(directory, process->entry.profile, &process->profile_bytes);
+    process->trace_path = scan_existing(directory, process->entry.trace, &trace_bytes);
+}
+
+/* What a process leaves when it ends may have come after its files were looked for, and before its
+ * state was. */
+static void scan_find_late_files(struct manifest_process *process, const char *directory)
+{
+    if (!process->entry.end || process->profile_path)
+        return;
+    free(process->trace_path);
+    scan_find_files(process, directory);
+}
+
 static void scan_read_entry(struct manifest_job *job, struct manifest_process *process,
                             const char *directory, const char *name)
 {
-    uint64_t trace_bytes;
     scan_init_process(process);
     process->entry_path = scan_joined(directory, name);
     if (entry_read(&process->entry, process->entry_path) < 0) {
@@ -405,10 +452,11 @@ static void scan_read_entry(struct manifest_job *job, struct manifest_process *p
         return;
     }
     scan_wait_for_end(job, process);
-    process->profile_path =
-        scan_existing(directory, process->entry.profile, &process->profile_bytes);
-    process->trace_path = scan_existing(directory, process->entry.trace, &trace_bytes);
+    bool ended = process->entry.end;
+    scan_find_files(process, directory);
     scan_see_state(process);
+    if (!ended)
+        scan_find_late_files(process, directory);
     if (process->entry.is_launcher == 1)
         process->entry.rank = -1;
 }
@@ -502,6 +550,18 @@ static bool scan_is_directory(const char *path)
     return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
+/* Its path; NULL: it is none. Nobody is asked about each of a job's files. */
+static char *scan_subdirectory(const char *directory, const struct dirent *item)
+{
+    if (item->d_type != DT_DIR && item->d_type != DT_LNK && item->d_type != DT_UNKNOWN)
+        return NULL;
+    char *path = scan_joined(directory, item->d_name);
+    if (scan_is_directory(path))
+        return path;
+    free(path);
+    return NULL;
+}
+
 static int scan_directory(struct manifest *manifest, const char *directory, bool deep)
 {
     struct dirent **items;
@@ -511,8 +571,8 @@ static int scan_directory(struct manifest *manifest, const char *directory, bool
     scan_files(manifest, directory, items, count);
     int error = scan_stops(manifest) ? error_set(-EINTR, "reading %s was stopped", directory) : 0;
     for (int i = 0; i < count; i++) {
-        char *path = deep && !error ? scan_joined(directory, items[i]->d_name) : NULL;
-        if (path && scan_is_directory(path))
+        char *path = deep && !error ? scan_subdirectory(directory, items[i]) : NULL;
+        if (path)
             error = scan_directory(manifest, path, false);
         free(path);
         free(items[i]);

@@ -452,6 +452,33 @@ static void what_is_read_by_now_can_be_seen(void **state)
     manifest_making_release(&making);
 }
 
+/* Called where a process's profile is looked for and is not there. */
+static int came_late;
+int lstat(const char *path, struct stat *info)
+{
+    if (came_late && strstr(path, ".9.tmk")) {
+        came_late = 0;
+        write_file("a/rank-00001.9.tmk", "");
+        add("a", 1, 2, 9, "end exit\nend_status 0\n");
+        errno = ENOENT;
+        return -1;
+    }
+    return fstatat(AT_FDCWD, path, info, AT_SYMLINK_NOFOLLOW);
+}
+
+static void a_profile_that_comes_with_the_end_is_found(void **state)
+{
+    (void)state;
+    add("a", 1, 2, 9, "");
+    came_late = 1;
+    struct manifest *manifest = opened(root);
+    const struct manifest_process *process = &manifest->jobs[0].processes[0];
+    assert_int_equal(came_late, 0);
+    assert_int_equal(process->state, MANIFEST_ENDED);
+    assert_non_null(process->profile_path);
+    manifest_free(manifest);
+}
+
 static void nothing_is_read_when_it_is_stopped(void **state)
 {
     (void)state;
@@ -485,6 +512,7 @@ int main(void)
         TEST(a_copy_of_a_profile_counts_once),
         TEST(a_link_that_leads_nowhere_is_the_ranks_profile),
         TEST(what_is_read_by_now_can_be_seen),
+        TEST(a_profile_that_comes_with_the_end_is_found),
         TEST(nothing_is_read_when_it_is_stopped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
