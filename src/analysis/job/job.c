@@ -31,15 +31,14 @@ static uint64_t job_size_of(const struct job_summary *summary)
     return size && numbered ? size : job_count_ranks(summary);
 }
 
-/* The first rank above `after` that has something here, or the job's size; `*at`, 0 at first, is
- * kept for later calls. */
-static int64_t job_next_present(const struct job *job, int64_t after, size_t *at)
+/* The first rank above `after` that has something here, or the job's size. */
+static int64_t job_next_present(const struct job *job, int64_t after)
 {
     const struct job_summary *summary = &job->summary;
-    while (*at < summary->rank_count && summary->ranks[*at].rank <= after)
-        ++*at;
-    return *at < summary->rank_count && summary->ranks[*at].rank < (int64_t)job->size
-               ? summary->ranks[*at].rank
+    size_t first = 0;
+    SEARCH_FIRST(first, summary->rank_count, at, summary->ranks[at].rank <= after);
+    return first < summary->rank_count && summary->ranks[first].rank < (int64_t)job->size
+               ? summary->ranks[first].rank
                : (int64_t)job->size;
 }
 
@@ -55,9 +54,8 @@ static int64_t job_next_chosen(const struct job *job, int64_t from, int64_t to, 
 
 bool job_next_missing(const struct job *job, int64_t after, int64_t *first, int64_t *last)
 {
-    size_t at = 0;
     for (;;) {
-        int64_t present = job_next_present(job, after, &at);
+        int64_t present = job_next_present(job, after);
         *first = job_next_chosen(job, after + 1, present, true);
         *last = job_next_chosen(job, *first, present, false) - 1;
         if (*first <= *last)
@@ -70,10 +68,9 @@ bool job_next_missing(const struct job *job, int64_t after, int64_t *first, int6
 
 static void job_count_missing(struct job *job)
 {
-    size_t at = 0;
     uint64_t lacking = 0;
     for (int64_t after = -1, present; after < (int64_t)job->size; after = present) {
-        present = job_next_present(job, after, &at);
+        present = job_next_present(job, after);
         lacking += (uint64_t)(present - after - 1);
     }
     for (int64_t first, last = -1; job_next_missing(job, last, &first, &last);)

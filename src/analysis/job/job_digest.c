@@ -195,7 +195,7 @@ static void job_digest_take_figures(struct job_rank *rank, const struct profile 
     rank->unattributed = facts_number(profile, PROFILE_META_UNATTRIBUTED);
     job_digest_take_unseen(rank, profile);
     rank->resident_peak_bytes = facts_resident_peak(profile);
-    rank->owned_bytes = FIGURE_UNKNOWN;
+    rank->owned_bytes = rank->mpi_peak_bytes = FIGURE_UNKNOWN;
     job_digest_take_node(rank, profile);
 }
 
@@ -395,6 +395,7 @@ static void job_digest_take_entries(struct job_summary *digest, struct job_rank 
     taking.through = memory_need(calloc(profile->line_count + 1, sizeof *taking.through));
     taking.library = memory_need(calloc(profile->module_count + 1, sizeof *taking.library));
     job_digest_mark_mpi(&taking);
+    rank->mpi_peak_bytes = figure_of(0);
     for (size_t i = 0; i < profile->site_count; i++)
         job_digest_take_site(&taking, rank, &profile->sites[i]);
     job_digest_take_owners(&taking, rank);

@@ -53,8 +53,8 @@ static void job_json_write_unseen(struct json *json, const char *lines)
 
 static void job_json_write_figures(struct json *json, const struct job_rank *rank)
 {
-    json_unsigned(json, "start_unix_ns", rank->start_unix_ns);
-    json_unsigned(json, "duration_ns", rank->duration_ns);
+    json_figure(json, "start_unix_ns", job_known(rank->start_unix_ns));
+    json_figure(json, "duration_ns", job_known(rank->duration_ns));
     json_figure(json, "peak_bytes", rank->peak_bytes);
     json_figure(json, "peak_ns", rank->peak_ns);
     json_figure(json, "live_bytes", rank->live_bytes);
@@ -130,12 +130,12 @@ static void job_json_write_node(struct json *json, const struct job *job,
     json_unsigned(json, "ranks", node->ranks);
     json_unsigned(json, "beside", node->helpers);
     json_unsigned(json, "not_read", node->unread);
-    json_unsigned(json, "lower_bytes", node->lower_bytes);
-    json_unsigned(json, "upper_bytes", node->upper_bytes);
+    json_figure(json, "lower_bytes", job_node_figure(node, node->lower_bytes));
+    json_figure(json, "upper_bytes", job_node_figure(node, node->upper_bytes));
     json_bool(json, "exact", node->is_exact);
-    json_unsigned(json, "at_unix_ns", node->at_unix_ns);
-    json_unsigned(json, "step_ns", node->step_ns);
-    json_unsigned(json, "peak_sum", node->peak_sum);
+    json_figure(json, "at_unix_ns", job_known(node->at_unix_ns));
+    json_figure(json, "step_ns", job_known(node->step_ns));
+    json_figure(json, "peak_sum", job_node_figure(node, node->peak_sum));
     json_figure(json, "resident_bytes", node->resident_bytes);
     json_figure(json, "machine_bytes", node->machine_bytes);
     json_figure(json, "limit_bytes", node->limit_bytes);
@@ -175,6 +175,13 @@ static void job_json_write_sums(struct json *json, const char *key, const struct
     json_end(json);
 }
 
+static void job_json_write_end(struct json *json, const char *key, const struct job_end *end,
+                               uint32_t entry)
+{
+    json_figure(json, key,
+                end->is_there ? figure_of(job_end_bytes(end, entry, JOB_AT_PEAK)) : FIGURE_UNKNOWN);
+}
+
 static void job_json_write_entry(struct json *json, const struct job *job, uint32_t index)
 {
     const struct job_entry *entry = &job->summary.entries[index];
@@ -189,10 +196,8 @@ static void job_json_write_entry(struct json *json, const struct job *job, uint3
     job_json_write_sums(json, "at_peak", job, entry, JOB_AT_PEAK);
     job_json_write_sums(json, "at_exit", job, entry, JOB_AT_EXIT);
     job_json_write_sums(json, "cumulated", job, entry, JOB_CUMULATED);
-    json_unsigned(json, "at_peak_of_most",
-                  job_end_bytes(&job->summary.ends[JOB_HIGHEST], index, JOB_AT_PEAK));
-    json_unsigned(json, "at_peak_of_least",
-                  job_end_bytes(&job->summary.ends[JOB_LOWEST], index, JOB_AT_PEAK));
+    job_json_write_end(json, "at_peak_of_most", &job->summary.ends[JOB_HIGHEST], index);
+    job_json_write_end(json, "at_peak_of_least", &job->summary.ends[JOB_LOWEST], index);
     json_end(json);
 }
 

@@ -77,6 +77,7 @@ static double job_law_term(enum job_law_term term, double ranks)
 struct job_law_points {
     const double *ranks, *bytes;
     size_t count;
+    size_t sizes; /* different numbers of ranks */
 };
 
 /* A row of the equations, whose right side is 1: bytes in parts of themselves. */
@@ -170,7 +171,7 @@ static bool job_law_is_possible(const struct job_law *law)
 static bool job_law_fit(const struct job_law_points *points, struct job_law *law)
 {
     double n = (double)points->count, k = (double)law->parameters;
-    if (points->count < law->parameters + 2 || !job_law_solve(points, law) ||
+    if (points->sizes < law->parameters + 2 || !job_law_solve(points, law) ||
         !job_law_is_possible(law))
         return false;
     double squares = job_law_squares(points, law);
@@ -195,7 +196,7 @@ static enum job_law_lack job_laws_judge(const struct job_laws *laws,
         least = fmin(least, points->bytes[i]);
         most = fmax(most, points->bytes[i]);
     }
-    if (points->count == 3 && most > least * (1 + JOB_LAW_SAME))
+    if (points->sizes == 3 && most > least * (1 + JOB_LAW_SAME))
         return JOB_LAW_FEW;
     return laws->fits[0].deviation > JOB_LAW_MOST_DEVIATION ? JOB_LAW_LOOSE : JOB_LAW_FOUND;
 }
@@ -203,8 +204,9 @@ static enum job_law_lack job_laws_judge(const struct job_laws *laws,
 struct job_laws job_laws_fit(const double *ranks, const double *bytes, size_t count)
 {
     struct job_laws laws = {.points = count, .lack = JOB_LAW_FEW};
-    const struct job_law_points points = {ranks, bytes, count};
+    struct job_law_points points = {ranks, bytes, count, 0};
     for (size_t i = 0; i < count; i++) {
+        points.sizes += !i || ranks[i] > ranks[i - 1];
         laws.most_ranks = fmax(laws.most_ranks, ranks[i]);
         if (!(bytes[i] > 0)) {
             laws.lack = JOB_LAW_ZERO;

@@ -57,7 +57,8 @@ struct job_laws {
     double most_ranks; /* of the points */
     enum job_law_lack lack;
 };
-/* `ranks` are 1 or more, `bytes` are not negative. */
+/* `ranks` are 1 or more and ascend, `bytes` are not negative. A law takes two more numbers of ranks
+ * than it has parameters: another run with as many ranks says nothing of others. */
 struct job_laws job_laws_fit(const double *ranks, const double *bytes, size_t count);
 
 /* What a further measurement with that many ranks would be: 95 of 100 lie between. Each law whose

@@ -18,7 +18,7 @@ struct job_nodes_edge {
 
 struct level {
     uint64_t max, min, resident;
-    bool resident_known;
+    bool resident_known, runs;
 };
 
 struct job_nodes_sweep {
@@ -28,7 +28,7 @@ struct job_nodes_sweep {
     size_t edge_count, next;
     struct level *now; /* by member */
     uint64_t max, min, resident;
-    size_t resident_known;
+    size_t resident_known, running;
 };
 
 static int job_nodes_compare_edges(const void *left, const void *right)
@@ -60,6 +60,7 @@ static struct level job_nodes_level_of(const struct job_rank *rank, uint32_t ste
         job_share_min(rank->requested_min[step], peak),
         is_known ? job_share_max(resident, resident_peak) : 0,
         is_known,
+        true,
     };
 }
 
@@ -93,6 +94,8 @@ static void job_nodes_pass_edge(struct job_nodes_sweep *sweep, const struct job_
     sweep->resident += to.resident - now->resident;
     sweep->resident_known += to.resident_known;
     sweep->resident_known -= now->resident_known;
+    sweep->running += to.runs;
+    sweep->running -= now->runs;
     *now = to;
 }
 
@@ -107,6 +110,13 @@ static bool job_nodes_sweep_next(struct job_nodes_sweep *sweep, uint64_t *at_ns,
         job_nodes_pass_edge(sweep, &sweep->edges[sweep->next++]);
     *until_ns = sweep->next < sweep->edge_count ? sweep->edges[sweep->next].at_ns : *at_ns;
     return true;
+}
+
+/* Of all that run. A rank that was not looked at is no zero. */
+static struct figure job_nodes_resident_of(const struct job_nodes_sweep *sweep)
+{
+    bool is_known = sweep->running && sweep->resident_known == sweep->running;
+    return is_known ? figure_of(sweep->resident) : FIGURE_UNKNOWN;
 }
 
 static void job_nodes_raise(uint64_t *to, uint64_t bytes)
@@ -173,8 +183,8 @@ static void job_nodes_take_sums(struct job_node_peak *node, const struct job_nod
         node->upper_bytes = sweep->max;
         node->at_unix_ns = at_ns;
     }
-    struct figure resident = figure_of(sweep->resident);
-    if (sweep->resident_known && figure_compare(resident, node->resident_bytes) > 0) {
+    struct figure resident = job_nodes_resident_of(sweep);
+    if (figure_compare(resident, node->resident_bytes) > 0) {
         node->resident_bytes = resident;
         node->resident_at_unix_ns = at_ns;
     }
@@ -224,6 +234,26 @@ void job_node_take_mark(struct job_node_peak *node, const struct job_summary *su
     for (size_t i = 0; i < summary->rank_count; i++)
         if (!strcmp(job_node_key(&summary->ranks[i]), node->key))
             job_nodes_take_top(node, i, mark->rank_bytes[i]);
+}
+
+static bool job_nodes_are_dated(const struct job_rank **members, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!members[i]->start_unix_ns)
+            return false;
+    return true;
+}
+
+/* Nobody says what they held at one moment. */
+static void job_nodes_add_marks(struct job_node_peak *node, const struct job_summary *summary,
+                                const struct job_rank **members, size_t count)
+{
+    node->upper_bytes = node->peak_sum;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t peak = figure_or(members[i]->peak_bytes, 0); /* known of all members */
+        job_nodes_raise(&node->lower_bytes, peak);
+        job_nodes_take_top(node, (size_t)(members[i] - summary->ranks), peak);
+    }
 }
 
 static void job_nodes_find_peak(struct job_node_peak *node, const struct job_rank **members,
@@ -303,6 +333,10 @@ static struct job_node_peak job_nodes_look_at(const struct job_summary *summary,
         job_nodes_take_member(&node, all[i]);
         all[members++] = all[i];
     }
+    if (members > 1 && !job_nodes_are_dated(all, members)) {
+        job_nodes_add_marks(&node, summary, all, members);
+        return node;
+    }
     job_nodes_find_peak(&node, all, members);
     job_nodes_find_top(&node, summary, all, members);
     return node;
@@ -369,8 +403,7 @@ static void job_nodes_take_moment(struct job_moment *moment, const struct job_no
     job_nodes_raise(&moment->requested_max, sweep->max);
     if (sweep->min < moment->requested_min)
         moment->requested_min = sweep->min;
-    if (sweep->resident_known)
-        moment->resident_max = figure_max(moment->resident_max, figure_of(sweep->resident));
+    moment->resident_max = figure_max(moment->resident_max, job_nodes_resident_of(sweep));
 }
 
 void job_course_init(struct job_course *course, const struct job_summary *summary, size_t count)

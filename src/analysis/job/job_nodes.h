@@ -8,7 +8,10 @@
  * The highest sum of maxima is an upper bound of the combined peak. Lower bounds are the sum of
  * minima at any moment, and at the moment of any rank's own high-water mark (which is exact) that
  * mark and the others' minima: the highest of all these is given. What is resident is sampled, so
- * the sum of its maxima is no bound but what was seen. */
+ * the sum of its maxima is no bound but what was seen, at moments at which all ranks that ran had
+ * been looked at. Where the beginning of a rank is not known (of another tool's recording, say), it
+ * may have held its mark beside any other's: then the sum of all marks is the upper bound, and the
+ * highest of them the lower one. */
 #ifndef TIDEMARK_JOB_JOB_NODES_H
 #define TIDEMARK_JOB_JOB_NODES_H
 
@@ -26,7 +29,7 @@ struct job_node_peak {
     uint64_t lower_bytes, upper_bytes; /* of the combined peak of requested bytes */
     bool is_exact;                     /* both are it, to the event: its ranks' traces say so */
     uint64_t peak_sum;                 /* of the high-water marks, whenever they were */
-    uint64_t at_unix_ns;               /* when the upper bound begins to hold */
+    uint64_t at_unix_ns;               /* when the upper bound begins to hold; 0: not known */
     uint64_t step_ns;                /* the longest step of its ranks: how exactly that is known */
     size_t top[NODE_TOP], top_count; /* indices of the ranks with the largest part in it */
     uint64_t top_bytes[NODE_TOP];    /* upper bounds */
@@ -35,6 +38,17 @@ struct job_node_peak {
     struct figure machine_bytes, limit_bytes, cgroup_peak_bytes;
     struct figure available_bytes, available_unix_ns; /* least of the machine's, and when */
 };
+
+/* Is anything known of what its ranks held? Else their sums say nothing. */
+static inline bool job_node_is_read(const struct job_node_peak *node)
+{
+    return node->ranks + node->helpers > 0;
+}
+
+static inline struct figure job_node_figure(const struct job_node_peak *node, uint64_t bytes)
+{
+    return job_node_is_read(node) ? figure_of(bytes) : FIGURE_UNKNOWN;
+}
 
 /* Ranks with the same key are on one node. */
 const char *job_node_key(const struct job_rank *rank);

@@ -98,12 +98,13 @@ static int job_profile_put_unseen(struct profile_writer *writer, const struct jo
     return error;
 }
 
-/* How the job ended: as its worst rank. Also sampling, which makes its sums estimates. */
+/* How the job ended: as its worst rank, which is not known where ranks are missing. Also sampling,
+ * which makes its sums estimates. */
 static int job_profile_put_end(struct profile_writer *writer, const struct job *job)
 {
     uint64_t sample_bytes = 0;
     uint32_t signal = 0, status = 0;
-    bool is_known = true;
+    bool is_known = !job->missing;
     for (size_t i = 0; i < job->summary.rank_count; i++) {
         const struct job_rank *rank = &job->summary.ranks[i];
         if (rank->is_helper)
@@ -311,8 +312,8 @@ static int job_profile_put_rank(struct profile_writer *writer, const struct job 
     const struct {
         struct figure *to, from;
     } figures[] = {
-        {&row.start_unix_ns, figure_of(rank->start_unix_ns)},
-        {&row.duration_ns, figure_of(rank->duration_ns)},
+        {&row.start_unix_ns, job_known(rank->start_unix_ns)},
+        {&row.duration_ns, job_known(rank->duration_ns)},
         {&row.peak_bytes, rank->peak_bytes},
         {&row.peak_ns, rank->peak_ns},
         {&row.live_bytes, rank->live_bytes},
@@ -368,11 +369,11 @@ static int job_profile_put_nodes(struct profile_writer *writer, const struct job
             .ranks = figure_of(node->ranks),
             .beside = figure_of(node->helpers),
             .not_read = figure_of(node->unread),
-            .lower_bytes = figure_of(node->lower_bytes),
-            .upper_bytes = figure_of(node->upper_bytes),
-            .at_unix_ns = figure_of(node->at_unix_ns),
-            .step_ns = figure_of(node->step_ns),
-            .peak_sum = figure_of(node->peak_sum),
+            .lower_bytes = job_node_figure(node, node->lower_bytes),
+            .upper_bytes = job_node_figure(node, node->upper_bytes),
+            .at_unix_ns = job_known(node->at_unix_ns),
+            .step_ns = job_known(node->step_ns),
+            .peak_sum = job_node_figure(node, node->peak_sum),
             .resident_bytes = node->resident_bytes,
             .machine_bytes = node->machine_bytes,
             .limit_bytes = node->limit_bytes,

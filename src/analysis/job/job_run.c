@@ -71,6 +71,13 @@ static void job_run_refuse_strange(struct job_summary *digest, const struct prof
     strbuf_release(&why);
 }
 
+/* What is wrong with the entry of a rank that has figures: the profile does not say it. */
+static void job_run_note_entry(struct job_rank *rank, const char *note)
+{
+    if (note && !rank->note)
+        rank->note = memory_copy_string(note);
+}
+
 static void job_run_read_file(const struct job_files *files, uint32_t index,
                               struct job_summary *digest, struct job_tree *tree)
 {
@@ -95,6 +102,7 @@ static void job_run_read_file(const struct job_files *files, uint32_t index,
         job_run_refuse_strange(digest, profile, &source);
     else
         job_digest(digest, profile, &source);
+    job_run_note_entry(&digest->ranks[0], note);
     if (tree && job_rank_counts(&digest->ranks[0]))
         job_tree_add_profile(tree, profile);
     profile_free(profile);

@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "job/job_forecast.h"
 #include "job/job_text.h"
+#include "model/figure_json.h"
 
 static double job_scaling_slope_of(struct job *const *jobs, size_t count,
                                    double (*value)(const struct job *job))
@@ -83,7 +84,7 @@ static void job_scaling_add_slope(struct job_text *text, const char *label, doub
 {
     job_label(text, label);
     if (isnan(slope))
-        strbuf_add_string(&text->out, "not known: the jobs are of one size\n");
+        strbuf_add_string(&text->out, "not known: it takes figures of jobs of two sizes\n");
     else
         strbuf_addf(&text->out, "~ ranks^%.2f: %s\n", job_scaling_shown_slope(slope),
                     job_scaling_judge(slope));
@@ -133,18 +134,21 @@ static void job_scaling_add_points(struct job_text *text, const struct job_scale
 static void job_scaling_add_functions(struct job_text *text, struct job *const *jobs, size_t count,
                                       const struct job_scaled *scaled, size_t scaled_count)
 {
-    size_t shown = 0;
+    size_t shown = 0, known = 0;
     struct job_scaling_points points = job_scaling_points_of(text, jobs, count);
     job_title(text, "Functions that do not scale",
               "bytes per rank at the peak: their mean, and its slope");
     job_headings(text, points.columns, 2 + points.past - points.first);
     for (size_t i = 0; i < scaled_count && shown < text->options->top; i++) {
+        known += !isnan(scaled[i].slope);
         if (isnan(scaled[i].slope) || scaled[i].slope < JOB_SLOPE_CONSTANT)
             continue;
         job_scaling_add_points(text, &scaled[i], &points);
         shown++;
     }
-    if (!shown)
+    if (!known)
+        job_note(text, "Not known: it takes functions that are in jobs of two sizes.");
+    else if (!shown)
         job_note(text, "None: all of them need less per rank as there are more ranks.");
     free(points.columns);
     free(points.headings);
@@ -182,12 +186,18 @@ static void job_scaling_write_job(struct json *json, const struct job *job)
     json_string(json, "id", job->id);
     json_unsigned(json, "size", job->size);
     json_unsigned(json, "ranks", job->ranks);
-    json_unsigned(json, "min", job->peaks.min);
-    json_unsigned(json, "max", job->peaks.max);
+    json_figure(json, "min", job->ranks ? figure_of(job->peaks.min) : FIGURE_UNKNOWN);
+    json_figure(json, "max", job->ranks ? figure_of(job->peaks.max) : FIGURE_UNKNOWN);
     json_double(json, "mean", job->ranks ? job->peaks.mean : NAN);
     json_double(json, "deviation", job->ranks ? job->peaks.deviation : NAN);
     json_double(json, "imbalance", statistics_imbalance(&job->peaks));
     json_end(json);
+}
+
+/* Otherwise a function that is not there is no zero. */
+static bool job_scaling_is_said(const struct job *job)
+{
+    return job->ranks && job->knows[JOB_AT_PEAK];
 }
 
 static void job_scaling_write_scaled(struct json *json, const struct job_scaled *scaled,
@@ -202,11 +212,12 @@ static void job_scaling_write_scaled(struct json *json, const struct job_scaled 
     json_double(json, "slope", scaled->slope);
     json_array(json, "mean");
     for (size_t i = 0; i < count; i++)
-        json_double(json, NULL, scaled->means[i]);
+        json_double(json, NULL, job_scaling_is_said(jobs[i]) ? scaled->means[i] : NAN);
     json_end(json);
     json_array(json, "max");
     for (size_t i = 0; i < count; i++)
-        json_unsigned(json, NULL, scaled->most[i]);
+        json_figure(json, NULL,
+                    job_scaling_is_said(jobs[i]) ? figure_of(scaled->most[i]) : FIGURE_UNKNOWN);
     json_end(json);
     job_forecast_write_function(json, jobs, count, scaled, options);
     json_end(json);

@@ -60,7 +60,8 @@ struct job_rank {
     char *node;                          /* the host's name; NULL: not known */
     char *boot;                          /* names a machine since its boot; likewise */
     char *file;                          /* as given, or in the job's directory; never NULL */
-    char *note;                          /* why it is damaged or missing, else NULL */
+    char *note;                          /* why it is damaged or missing; of one with figures, what
+                                            is wrong with its entry; else NULL */
     char *unseen;                        /* what it lacks: lines as meta.unseen; else NULL */
     uint64_t sample_bytes;               /* 0: every allocation was recorded */
     uint64_t start_unix_ns, duration_ns; /* 0: not known */
@@ -69,7 +70,8 @@ struct job_rank {
     struct figure peak_bytes, peak_ns;        /* high-water mark of requested bytes, and when */
     struct figure live_bytes, live_count;     /* at exit */
     struct figure alloc_bytes, alloc_count;   /* reallocations included; unknown of pages */
-    struct figure mpi_peak_bytes;             /* of peak_bytes, what MPI and what it calls held */
+    struct figure mpi_peak_bytes;             /* of peak_bytes, what MPI and what it calls held;
+                                                 not looked for in helpers */
     struct figure resident_peak_bytes;        /* the program's own, the tool's taken out */
     struct figure owned_bytes;                /* resident at the look that its owners are of */
     struct figure machine_bytes, limit_bytes; /* of the node; of the tightest control group */
@@ -77,6 +79,11 @@ struct job_rank {
     struct figure available_bytes, available_unix_ns; /* least of the machine's, and when */
     uint16_t requested_max[JOB_STEPS], requested_min[JOB_STEPS], resident_max[JOB_STEPS];
 };
+/* A moment or a length of time of which 0 says that it is not known. */
+static inline struct figure job_known(uint64_t ns)
+{
+    return ns ? figure_of(ns) : FIGURE_UNKNOWN;
+}
 /* Has it figures? */
 static inline bool job_rank_is_read(const struct job_rank *rank)
 {

@@ -238,15 +238,27 @@ static const char *job_text_verdict(double imbalance)
                               : "very uneven";
 }
 
+/* Ranks that left nothing, or of which nothing can be read, are in no sum. */
+static void job_text_add_how_many(struct job_text *text)
+{
+    const struct job *job = text->job;
+    uint64_t all = job->size - job->left_out;
+    if (job->ranks < all)
+        strbuf_addf(&text->out, "%zu of %s ", job->ranks, human_exact(all).text);
+    else
+        strbuf_addf(&text->out, "all %s", job->recorded_ranks ? "recorded " : "");
+}
+
 static void job_text_add_spread(struct job_text *text)
 {
     const struct statistics *peaks = &text->job->peaks;
     double imbalance = statistics_imbalance(peaks);
     job_label(text, "mean");
     job_bytes(text, job_whole(peaks->mean), 9);
-    strbuf_addf(&text->out, "  %s in all %sranks, each at its own moment\n",
-                human_bytes(peaks->sum > UINT64_MAX ? UINT64_MAX : (uint64_t)peaks->sum).text,
-                text->job->recorded_ranks ? "recorded " : "");
+    strbuf_addf(&text->out, "  %s in ",
+                human_bytes(peaks->sum > UINT64_MAX ? UINT64_MAX : (uint64_t)peaks->sum).text);
+    job_text_add_how_many(text);
+    strbuf_add_string(&text->out, "ranks, each at its own moment\n");
     job_label(text, "deviation");
     job_bytes(text, job_whole(peaks->deviation), 9);
     strbuf_addf(&text->out, "  %s of the mean\n",
@@ -417,11 +429,23 @@ static void job_text_add_fate(struct strbuf *out, const struct job_rank *rank)
     case JOB_UNREADABLE:
         strbuf_add_string(out, "in no figure here: ");
         break;
-    default:
+    case JOB_DAMAGED:
         strbuf_add_string(out, "in no figure here, damaged: ");
+        break;
+    default:
+        break;
     }
-    if (rank->note)
-        text_add_safe_string(out, rank->note);
+    if (!rank->note)
+        return;
+    if (job_rank_is_read(rank) && rank->state != JOB_COMPLETE)
+        strbuf_add_string(out, "; ");
+    text_add_safe_string(out, rank->note);
+}
+
+/* A rank that ended well may have an entry that is damaged. */
+static bool job_text_is_amiss(const struct job_rank *rank)
+{
+    return rank->state != JOB_COMPLETE || rank->note;
 }
 
 static void job_text_add_fates(struct job_text *text, size_t *shown)
@@ -430,7 +454,7 @@ static void job_text_add_fates(struct job_text *text, size_t *shown)
     size_t left = 0;
     for (size_t i = 0; i < summary->rank_count; i++) {
         const struct job_rank *rank = &summary->ranks[i];
-        if (rank->state == JOB_COMPLETE)
+        if (!job_text_is_amiss(rank))
             continue;
         if ((*shown)++ >= text->options->top) {
             left++;
@@ -521,7 +545,7 @@ static void job_text_add_troubles(struct job_text *text)
     size_t shown = 0, sampled = 0, losing = 0, unseen = 0, pathless = 0;
     bool any = text->job->missing;
     for (size_t i = 0; i < summary->rank_count; i++) {
-        any |= summary->ranks[i].state != JOB_COMPLETE;
+        any |= job_text_is_amiss(&summary->ranks[i]);
         sampled += summary->ranks[i].sample_bytes > 0;
         losing += summary->ranks[i].lost_events > 0;
         unseen += summary->ranks[i].unseen != NULL;

@@ -100,13 +100,15 @@ static void job_text_nodes_add(struct job_text *text, const struct job_node_peak
                     node->helpers == 1 ? "" : "es");
     if (node->unread)
         strbuf_addf(&text->out, ", %zu not read", node->unread);
-    strbuf_add_string(&text->out, ": ");
-    style_begin(&text->out, &text->style, TONE_FIGURE);
-    job_text_nodes_add_bounds(text, node);
-    style_end(&text->out, &text->style);
+    if (job_node_is_read(node)) {
+        strbuf_add_string(&text->out, ": ");
+        style_begin(&text->out, &text->style, TONE_FIGURE);
+        job_text_nodes_add_bounds(text, node);
+        style_end(&text->out, &text->style);
+    }
     if (node->is_exact)
         strbuf_add_string(&text->out, " exactly");
-    if (node->upper_bytes)
+    if (node->upper_bytes && node->at_unix_ns)
         strbuf_addf(
             &text->out, " after %s",
             human_duration(node->at_unix_ns > start_ns ? node->at_unix_ns - start_ns : 0).text);

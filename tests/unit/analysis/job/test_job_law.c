@@ -170,9 +170,13 @@ static void what_is_no_law_is_not_called_one(void **state)
     const double nothing[] = {8 * MIB, 0, 2 * MIB, MIB};
     assert_int_equal(job_laws_fit(sizes, nothing, 4).lack, JOB_LAW_ZERO);
     /* Four measurements of one size tell nothing about others. */
-    const double same[] = {16, 16, 16, 16};
-    struct job_laws one = job_laws_fit(same, stays, 3);
-    assert_true(one.lack == JOB_LAW_FOUND ? one.fits[0].parameters == 1 : one.count == 0);
+    const double same[] = {16, 16, 16, 16}, four[] = {8 * MIB, 8 * MIB, 8 * MIB, 8 * MIB};
+    assert_int_equal(job_laws_fit(same, four, 4).lack, JOB_LAW_FEW);
+    assert_int_equal(job_laws_fit(same, four, 4).count, 0);
+    /* Nor do two runs of each of three. */
+    const double twice[] = {4, 4, 8, 8, 16, 16};
+    const double halves[] = {8 * MIB, 8 * MIB, 4 * MIB, 4.001 * MIB, 2 * MIB, 2 * MIB};
+    assert_int_equal(job_laws_fit(twice, halves, 6).lack, JOB_LAW_FEW);
 }
 
 /* Memory that would be negative beyond the last point is no forecast. */

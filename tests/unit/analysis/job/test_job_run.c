@@ -237,6 +237,38 @@ static void a_profile_of_another_process_counts_for_nothing(void **state)
     job_files_release(&files);
 }
 
+/* Its profile has all figures, and the entry is damaged or says that the disk was full. */
+static void what_is_wrong_with_an_entry_is_said(void **state)
+{
+    (void)state;
+    struct job_files files = make_files(RANKS);
+    struct job_summary summary;
+    struct job job;
+    char *text = NULL;
+    size_t length;
+    struct job_options options = {.style = {.columns = 200}, .top = 10, .rows = 10};
+    files.files[4].note = memory_copy_string("the entry x is damaged");
+    files.files[6].is_helper = true;
+    run(&files, 2, &summary, NULL);
+    job_init(&job, &summary, "", "", NULL);
+    assert_int_equal(job.summary.ranks[4].state, JOB_COMPLETE);
+    assert_null(job.summary.ranks[3].note);
+    assert_true(figure_positive(job.summary.ranks[3].mpi_peak_bytes));
+    assert_false(figure_known(job.summary.ranks[6].mpi_peak_bytes)); /* nobody looks for it */
+    job.summary.ranks[3].state = JOB_DIED;
+    job.summary.ranks[3].signal = 9;
+    job.summary.ranks[3].note = memory_copy_string("the disk was full");
+    FILE *out = open_memstream(&text, &length);
+    assert_int_equal(job_text(out, &job, &options), 0);
+    fclose(out);
+    assert_non_null(strstr(text, "Not as it should be"));
+    assert_non_null(strstr(text, "rank 4 on node01: the entry x is damaged\n"));
+    assert_non_null(strstr(text, " then; the disk was full\n"));
+    free(text);
+    job_release(&job);
+    job_files_release(&files);
+}
+
 /* mpirun has just returned: a file is still empty, of another the beginning is there, and of a
  * third only the name is known. */
 static void what_is_being_written_is_not_damaged(void **state)
@@ -375,6 +407,7 @@ int main(void)
         cmocka_unit_test(damaged_trees_are_refused_or_read),
         cmocka_unit_test(a_damaged_file_costs_only_itself),
         cmocka_unit_test(a_profile_of_another_process_counts_for_nothing),
+        cmocka_unit_test(what_is_wrong_with_an_entry_is_said),
         cmocka_unit_test(what_is_being_written_is_not_damaged),
         cmocka_unit_test(a_job_profile_is_read_back),
         cmocka_unit_test(what_ranks_lack_is_said_once),

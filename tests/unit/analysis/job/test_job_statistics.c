@@ -106,14 +106,25 @@ static const char *name_of(const struct job_rank *rank)
 }
 
 struct brute {
-    uint64_t upper, lower, resident;
+    uint64_t upper, lower;
+    struct figure resident; /* of moments at which it is known of all that run */
 };
+
+static struct figure resident_of(const struct job_rank *rank, unsigned step)
+{
+    uint64_t peak;
+    return rank->resident_max[step] != JOB_NO_SHARE && figure_get(rank->resident_peak_bytes, &peak)
+               ? figure_of(job_share_max(rank->resident_max[step], peak))
+               : FIGURE_UNKNOWN;
+}
 
 static struct brute brute_force(const struct job_summary *summary, const char *node)
 {
-    struct brute brute = {0};
+    struct brute brute = {0, 0, FIGURE_UNKNOWN};
     for (uint64_t at = 1000000; at < 1025001; at++) {
         uint64_t upper = 0, lower = 0;
+        struct figure resident = figure_of(0);
+        bool any = false;
         for (size_t i = 0; i < summary->rank_count; i++) {
             const struct job_rank *rank = &summary->ranks[i];
             unsigned step = step_at(rank, at);
@@ -121,7 +132,10 @@ static struct brute brute_force(const struct job_summary *summary, const char *n
                 continue;
             upper += job_share_max(rank->requested_max[step], figure_or(rank->peak_bytes, 0));
             lower += job_share_min(rank->requested_min[step], figure_or(rank->peak_bytes, 0));
+            resident = figure_add(resident, resident_of(rank, step));
+            any = true;
         }
+        brute.resident = any ? figure_max(brute.resident, resident) : brute.resident;
         brute.upper = upper > brute.upper ? upper : brute.upper;
         brute.lower = lower > brute.lower ? lower : brute.lower;
     }
@@ -163,6 +177,7 @@ static void combined_peaks_are_those_of_every_moment(void **state)
             assert_int_equal(nodes[i].lower_bytes, brute.lower);
             assert_int_equal(nodes[i].upper_bytes, upper);
             assert_true(nodes[i].lower_bytes <= nodes[i].upper_bytes);
+            assert_true(figure_equal(nodes[i].resident_bytes, brute.resident));
         }
         for (size_t i = 0; i < summary.rank_count; i++) /* those of no node that is known */
             members += !summary.ranks[i].node && !job_rank_is_read(&summary.ranks[i]) &&
@@ -171,6 +186,68 @@ static void combined_peaks_are_those_of_every_moment(void **state)
         free(nodes);
         job_summary_release(&summary);
     }
+}
+
+/* Two ranks on "a", of which one says no beginning; one on "b" that could not be read. */
+static void make_two_nodes(struct job *job)
+{
+    struct job_summary summary = {0};
+    for (uint32_t i = 0; i < 3; i++) {
+        struct job_rank rank = random_rank(i);
+        free(rank.node);
+        free(rank.note);
+        rank.note = NULL;
+        rank.node = memory_copy_string(i < 2 ? "a" : "b");
+        rank.state = i < 2 ? JOB_COMPLETE : JOB_UNREADABLE;
+        rank.is_helper = false;
+        rank.size = 3;
+        rank.peak_bytes = figure_of(1000 * (i + 1));
+        rank.start_unix_ns = i ? 1000000 : 0;
+        job_summary_add_rank(&summary, &rank);
+    }
+    job_init(job, &summary, "", "job", NULL);
+}
+
+static void marks_without_a_beginning_may_be_beside_each_other(void **state)
+{
+    (void)state;
+    struct job job;
+    make_two_nodes(&job);
+    assert_int_equal(job.node_count, 2);
+    assert_int_equal(job.nodes[0].lower_bytes, 2000);
+    assert_int_equal(job.nodes[0].upper_bytes, 3000);
+    assert_int_equal(job.nodes[0].at_unix_ns, 0);
+    assert_false(figure_known(job.nodes[0].resident_bytes));
+    assert_int_equal(job.nodes[0].top[0], 1);
+    assert_int_equal(job.nodes[0].top_bytes[0], 2000);
+    job_release(&job);
+}
+
+static void what_was_not_read_is_not_nothing(void **state)
+{
+    (void)state;
+    struct job job;
+    char *text = NULL, *json = NULL;
+    size_t length;
+    struct job_options options = {.style = {.columns = 100}, .top = 10, .rows = 10};
+    make_two_nodes(&job);
+    assert_false(job_node_is_read(&job.nodes[1]));
+    assert_false(figure_known(job_node_figure(&job.nodes[1], job.nodes[1].upper_bytes)));
+    FILE *out = open_memstream(&text, &length);
+    assert_int_equal(job_text(out, &job, &options), 0);
+    fclose(out);
+    out = open_memstream(&json, &length);
+    assert_int_equal(job_json(out, &job), 0);
+    fclose(out);
+    assert_non_null(strstr(text, " in 2 of 3 ranks, each at its own moment\n"));
+    assert_non_null(strstr(text, "  b  0 ranks, 1 not read\n"));
+    const char *node = strstr(json, "\"name\": \"b\"");
+    assert_non_null(node);
+    assert_non_null(strstr(node, "\"upper_bytes\": null"));
+    assert_non_null(strstr(json, "\"start_unix_ns\": null"));
+    free(text);
+    free(json);
+    job_release(&job);
 }
 
 static void what_holds_nothing_peaks_as_it_begins(void **state)
@@ -258,6 +335,8 @@ int main(void)
         cmocka_unit_test(sums_have_the_deviation_of_all_ranks),
         cmocka_unit_test(a_power_has_its_slope),
         cmocka_unit_test(combined_peaks_are_those_of_every_moment),
+        cmocka_unit_test(marks_without_a_beginning_may_be_beside_each_other),
+        cmocka_unit_test(what_was_not_read_is_not_nothing),
         cmocka_unit_test(what_holds_nothing_peaks_as_it_begins),
         cmocka_unit_test(missing_ranks_are_found_in_runs),
         cmocka_unit_test(ranks_that_were_left_out_are_not_missing),
