@@ -85,10 +85,10 @@ export function testPairs(world) {
         const asked = page.waitForRequest(/\/paths$/);
         await leaveFor(page, "#/flame?metric=alloc_count");
         await asked;
-        await leaveFor(page, "#/flame");
+        await leaveFor(page, "#/flame?metric=live_bytes");
         go();
         await session.settle();
-        assert.equal(await foldedSum(session), program.at_peak_bytes);
+        assert.equal(await foldedSum(session), program.live_bytes);
         await session.back();
         assert.match(await session.state(), /alloc_count/);
         assert.match(
