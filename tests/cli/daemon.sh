@@ -19,28 +19,6 @@ sed -nE 's/pid [0-9]+/pid N/; s/\.[0-9]+\.tmk/.PID.tmk/
 "$BIN/tidemark" record -o killed.tmk sh -c '"$@"; kill -SEGV $$' sh perl -e '$a = "x" x 9000000' 2>&1 |
     sed -nE 's/pid [0-9]+/pid N/; s/^tidemark: ([^ ]+ [^ ]+ [^ ]+) [^ ]+ [^ ]+, /\1: /p'
 
-# A server that starts a larger helper for a moment is no driver: it leads, also if a script has started it.
-waits_longer() { # than twice what the helper takes
-    local begin=$(date +%s%N)
-    until_true [ -e ended ]
-    sleep $((2 + ($(date +%s%N) - begin) / 500000000))
-}
-cp "$(command -v sh)" server
-cat >serves <<'END'
-"$@"
-: >ended
-read line
-:
-END
-printf '%s\n' '#!/bin/sh' './server serves "$@"' : >starts
-chmod +x starts
-for how in "./server serves" ./starts; do
-    rm -f ended
-    # shellcheck disable=SC2086 # one word or two
-    waits_longer | "$BIN/tidemark" record -o means.tmk $how perl -e '$a = "x" x 9000000' 2>&1 |
-        sed -nE 's/pid [0-9]+/pid N/; s/^tidemark: ([^ ]+ [^ ]+ [^ ]+) .*/\1/p; s/^  (another|. others) .*(perl) .*/\1: \2/p'
-done
-
 # It runs on when record is through, which lets go of the streams; and is recorded to its end.
 # Its profile may have been begun, or not, and then it may become a row: both are told by their names.
 daemon_names() {

@@ -33,7 +33,6 @@
 #include "commands/shared_limits.h"
 #include "commands/stand_in.h"
 #include "collector/collector.h"
-#include "collector/driven.h"
 #include "collector/own_group.h"
 #include "collector/job_place.h"
 #include "jobdir/rank_choice.h"
@@ -278,17 +277,20 @@ cmd_record_daemon_result(const struct record_job *job,
     return found;
 }
 
-/* Of a script, make or a compiler's driver the program that it ran is the one to show. Of one that
- * a signal has killed its own end is what matters. */
+/* A script or a compiler's driver holds next to nothing, and means the program that it ran: that is
+ * the one to show. Of one that a signal has killed its own end is what matters. */
 static const struct process_image_result *
 cmd_record_driven_result(const struct record_job *job,
                          const struct process_image_result *main_result)
 {
+    const uint64_t least_bytes = 1u << 20, times = 16;
+    const struct process_image_result *largest = cmd_record_largest_result(job->collector);
     bool is_killed = job->ended && WIFSIGNALED(job->wait_status);
-    return main_result && !is_killed
-               ? driven_result(collector_result(job->collector, 0),
-                               collector_result_count(job->collector), main_result)
-               : main_result;
+    bool is_driver = main_result && main_result->path && largest && !is_killed &&
+                     strcmp(largest->program, main_result->program) != 0 &&
+                     main_result->peak_bytes < least_bytes && largest->peak_bytes >= least_bytes &&
+                     largest->peak_bytes / times >= main_result->peak_bytes;
+    return is_driver ? largest : main_result;
 }
 
 static void cmd_record_say_unrecorded(const struct record_job *job,

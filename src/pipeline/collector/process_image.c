@@ -1065,8 +1065,6 @@ void process_image_join(struct process_image *image, struct process_image_result
     shared_view_close(&image->view);
     *result = image->result;
     result->pid = image->pid;
-    result->start_unix_ns = image->start_unix_ns;
-    result->end_unix_ns = image->end_unix_ns;
     result->first = image->first;
     result->replaced = image->how == IMAGE_END_EXEC;
     result->program = image->program;

@@ -73,10 +73,8 @@ struct process_image_result {
                        next to nothing before it executed something else) */
     char *error;   /* sentence, malloc'd, or NULL */
     char *program; /* malloc'd */
-    uint64_t peak_bytes;                /* requested bytes, as in the profile */
-    pid_t parent;                       /* as the image began; 0: not known */
-    int64_t start_unix_ns, end_unix_ns; /* 0: it was never recorded */
-    char *trace;                        /* path of the trace, malloc'd; NULL: there is none */
+    uint64_t peak_bytes; /* requested bytes, as in the profile */
+    char *trace;         /* path of the trace, malloc'd; NULL: there is none */
     uint64_t trace_bytes;
     char *trace_error; /* sentence, malloc'd, or NULL: the trace is whole */
     uint32_t unfollowed[WIRE_UNFOLLOWED_KINDS]; /* programs that it executed, and its forks */

@@ -102,8 +102,6 @@ void process_image_describe(struct process_image *image, struct process_image *r
     image->directory = process_image_ask(process_directory, image->pid);
     image->program = process_image_program_name(image->command, image->executable);
     image->start_unix_ns = process_image_unix_ns();
-    if (process_parent(image->pid, &image->result.parent) < 0)
-        image->result.parent = image->parent;
     image->age_ns = image->late ? process_image_age_of(image) : 0;
     image->boot = process_image_boot();
     job_place_identify(&image->launcher, image->pid, image->executable);
