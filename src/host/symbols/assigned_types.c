@@ -547,7 +547,7 @@ bool assigned_types_find(struct dwarf_index *index, const struct object_file *im
                                  .unit = unit,
                                  .function = function->die,
                                  .call = address - index->bias - 1,
-                                 .may_construct = !dwarf_names_is_c(unit->language)};
+                                 .may_construct = !dwarf_names_is_c(dwarf_unit_language(unit))};
     call_result_follow(&result, code.bytes, code.length, address - code.start, code.start);
     assigned_types_see_steps(&typing, &result);
     return assigned_types_choose(&typing, type);

@@ -4,10 +4,13 @@
 #include "symbols/dwarf_index.h"
 
 #include <dwarf.h>
+#include <gelf.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/memory.h"
+#include "base/search.h"
 
+#include "symbols/aranges.h"
 #include "symbols/dwarf_names.h"
 #include "symbols/name_memory.h"
 
@@ -39,44 +42,27 @@ static void dwarf_add_unit(struct dwarf_index *index, Dwarf_Die *die, Dwarf_Die 
 {
     index->units = name_memory_grow(index->units, &index->unit_capacity, index->unit_count + 1,
                                     sizeof *index->units);
-    index->units[index->unit_count++] = (struct unit){.die = *die,
-                                                      .body = *body,
-                                                      .language = dwarf_srclang(body),
-                                                      .ranges_left = &index->ranges_left};
+    index->units[index->unit_count++] =
+        (struct unit){.die = *die, .body = *body, .ranges_left = &index->ranges_left};
 }
 
-/* Units without ranges of their own (assembly, some old compilers) stand in .debug_aranges. */
-static void dwarf_add_aranges(struct dwarf_index *index)
+/* From version 5 on a unit's header says what it is. Its first entry is not looked at: in files
+ * that dwz has packed, finding what the entry looks like takes thousands of instructions. */
+static bool dwarf_is_compiled(Dwarf_Half version, uint8_t type, Dwarf_Die *die)
 {
-    struct number_map by_offset = {0};
-    Dwarf_Aranges *aranges;
-    size_t count;
-    for (size_t i = 0; i < index->unit_count; i++)
-        number_map_put(&by_offset, dwarf_dieoffset(&index->units[i].die), (uint32_t)i);
-    if (dwarf_getaranges(index->dwarf, &aranges, &count) != 0)
-        count = 0;
-    for (size_t i = 0; i < count; i++) {
-        Dwarf_Addr low;
-        Dwarf_Word length;
-        Dwarf_Off offset;
-        if (dwarf_getarangeinfo(dwarf_onearange(aranges, i), &low, &length, &offset) != 0)
-            continue;
-        uint32_t unit = number_map_get(&by_offset, offset);
-        if (unit != NUMBER_NONE && dwarf_plausible(low, low + length))
-            range_map_add(&index->unit_ranges, low, low + length, unit);
-    }
-    number_map_release(&by_offset);
+    return type == DW_UT_skeleton ||
+           (type == DW_UT_compile && (version >= 5 || dwarf_tag(die) == DW_TAG_compile_unit));
 }
 
 static void dwarf_add_units(struct dwarf_index *index)
 {
     Dwarf_CU *cu = NULL;
     Dwarf_Die die, split;
+    Dwarf_Half version;
     uint8_t type;
-    while (dwarf_get_units(index->dwarf, cu, &cu, NULL, &type, &die, &split) == 0) {
+    while (dwarf_get_units(index->dwarf, cu, &cu, &version, &type, &die, &split) == 0) {
         bool is_split = type == DW_UT_skeleton && split.addr;
-        if ((type == DW_UT_compile && dwarf_tag(&die) == DW_TAG_compile_unit) ||
-            type == DW_UT_skeleton)
+        if (dwarf_is_compiled(version, type, &die))
             dwarf_add_unit(index, &die, is_split ? &split : &die);
     }
 }
@@ -95,20 +81,127 @@ bool dwarf_index_open(struct dwarf_index *index, Dwarf *dwarf, uint64_t bias, st
 {
     *index = (struct dwarf_index){
         .dwarf = dwarf, .bias = bias, .pool = pool, .ranges_left = dwarf_most_ranges(dwarf)};
-    bool complete = true;
     dwarf_add_units(index);
-    struct range_map own = {0};
-    for (size_t i = 0; i < index->unit_count; i++)
-        complete &= dwarf_add_ranges(&own, &index->units[i].die, (uint32_t)i, &index->ranges_left);
-    if (!complete) /* first, so that a unit's own ranges cover these */
-        dwarf_add_aranges(index);
-    for (size_t i = 0; i < own.count; i++)
-        range_map_add(&index->unit_ranges, own.ranges[i].low, own.ranges[i].high,
-                      own.ranges[i].value);
-    range_map_release(&own);
-    range_map_seal(&index->unit_ranges);
     return index->unit_count > 0;
 }
+
+int dwarf_unit_language(struct unit *unit)
+{
+    if (!unit->language_read)
+        unit->language = dwarf_srclang(&unit->body);
+    unit->language_read = true;
+    return unit->language;
+}
+
+/* ---- The unit of an address ---------------------------------------------------------------- */
+
+static Dwarf_Off dwarf_header_offset(Dwarf_Die *die)
+{
+    return dwarf_dieoffset(die) - dwarf_cuoffset(die);
+}
+
+/* Its number, by the offset of its header; RANGE_NONE: there is none. */
+static uint32_t dwarf_unit_at(const struct dwarf_index *index, Dwarf_Off offset)
+{
+    size_t first = 0;
+    SEARCH_FIRST(first, index->unit_count, at, dwarf_header_offset(&index->units[at].die) < offset);
+    return first < index->unit_count && dwarf_header_offset(&index->units[first].die) == offset
+               ? (uint32_t)first
+               : RANGE_NONE;
+}
+
+static int dwarf_compare_aranges(const void *left, const void *right)
+{
+    uint64_t a = ((const struct arange *)left)->unit, b = ((const struct arange *)right)->unit;
+    return (a > b) - (a < b);
+}
+
+/* As units stand in the file: of two that list an address the later one has it, as below. */
+static void dwarf_read_listed(struct dwarf_index *index)
+{
+    struct aranges aranges;
+    uint32_t unit = RANGE_NONE;
+    aranges_read(&aranges, dwarf_getelf(index->dwarf));
+    if (aranges.count)
+        qsort(aranges.list, aranges.count, sizeof *aranges.list, dwarf_compare_aranges);
+    for (size_t i = 0; i < aranges.count; i++) {
+        const struct arange *range = &aranges.list[i];
+        if (!i || range[-1].unit != range->unit)
+            unit = dwarf_unit_at(index, range->unit);
+        if (unit != RANGE_NONE && dwarf_plausible(range->low, range->high))
+            range_map_add(&index->listed, range->low, range->high, unit);
+    }
+    aranges_release(&aranges);
+    index->listed_read = true;
+}
+
+/* False: it does not say. */
+static bool dwarf_read_own(struct unit *unit)
+{
+    if (!unit->own_read)
+        dwarf_add_ranges(&unit->own, &unit->die, 0, unit->ranges_left);
+    unit->own_read = true;
+    return unit->own.count > 0;
+}
+
+static void dwarf_add_all(struct range_map *to, const struct range_map *from, const uint32_t *value)
+{
+    for (size_t i = 0; i < from->count; i++)
+        range_map_add(to, from->ranges[i].low, from->ranges[i].high,
+                      value ? *value : from->ranges[i].value);
+}
+
+/* Units without ranges of their own (assembly, some old compilers) are listed only. */
+static void dwarf_read_all(struct dwarf_index *index)
+{
+    bool complete = true;
+    for (size_t i = 0; i < index->unit_count; i++)
+        complete &= dwarf_read_own(&index->units[i]);
+    if (!complete) /* first, so that a unit's own ranges cover these */
+        dwarf_add_all(&index->unit_ranges, &index->listed, NULL);
+    for (uint32_t i = 0; i < index->unit_count; i++)
+        dwarf_add_all(&index->unit_ranges, &index->units[i].own, &i);
+    index->all_read = true;
+}
+
+/* Is it in a table of jumps that the linker makes? No unit has any of these. */
+static bool dwarf_is_linkers(const struct dwarf_index *index, uint64_t address)
+{
+    Elf *elf = dwarf_getelf(index->dwarf);
+    size_t names;
+    if (elf_getshdrstrndx(elf, &names) != 0)
+        return false;
+    for (Elf_Scn *section = NULL; (section = elf_nextscn(elf, section));) {
+        GElf_Shdr header;
+        if (!gelf_getshdr(section, &header) || address < header.sh_addr ||
+            address - header.sh_addr >= header.sh_size || !(header.sh_flags & SHF_EXECINSTR))
+            continue;
+        const char *name = elf_strptr(elf, names, header.sh_name);
+        return name && strncmp(name, ".plt", strlen(".plt")) == 0;
+    }
+    return false;
+}
+
+/* What is listed is asked first for every address: so an address has one unit, whichever were
+ * looked up before it. */
+static struct unit *dwarf_find_unit(struct dwarf_index *index, uint64_t address)
+{
+    if (!index->listed_read)
+        dwarf_read_listed(index);
+    uint32_t found = range_map_find(&index->listed, address);
+    if (found != RANGE_NONE && dwarf_read_own(&index->units[found]) &&
+        range_map_find(&index->units[found].own, address) != RANGE_NONE)
+        return &index->units[found];
+    if (!index->all_read) {
+        if (dwarf_is_linkers(index, address))
+            return NULL;
+        dwarf_read_all(index);
+    }
+    found = range_map_find(&index->unit_ranges, address);
+    return found == RANGE_NONE ? NULL : &index->units[found];
+}
+
+/* ---- Release ------------------------------------------------------------------------------- */
 
 static void dwarf_release_unit(struct unit *unit)
 {
@@ -118,6 +211,7 @@ static void dwarf_release_unit(struct unit *unit)
     }
     free(unit->functions);
     range_map_release(&unit->function_ranges);
+    range_map_release(&unit->own);
     free(unit->paths);
     free(unit->scopes);
 }
@@ -127,6 +221,7 @@ void dwarf_index_release(struct dwarf_index *index)
     for (size_t i = 0; i < index->unit_count; i++)
         dwarf_release_unit(&index->units[i]);
     free(index->units);
+    range_map_release(&index->listed);
     range_map_release(&index->unit_ranges);
     number_map_release(&index->name_numbers);
     free(index->names);
@@ -379,22 +474,21 @@ static size_t dwarf_resolve_in(struct dwarf_index *index, struct unit *unit,
 struct function *dwarf_index_function(struct dwarf_index *index, uint64_t address,
                                       struct unit **unit)
 {
-    uint32_t found = range_map_find(&index->unit_ranges, address - index->bias);
-    if (found == RANGE_NONE)
+    struct unit *found = dwarf_find_unit(index, address - index->bias);
+    if (!found)
         return NULL;
     if (unit)
-        *unit = &index->units[found];
-    return dwarf_find_function(&index->units[found], address - index->bias);
+        *unit = found;
+    return dwarf_find_function(found, address - index->bias);
 }
 
 size_t dwarf_index_resolve(struct dwarf_index *index, uint64_t address,
                            struct symbols_frame *frames, size_t max)
 {
     address -= index->bias;
-    uint32_t found = range_map_find(&index->unit_ranges, address);
-    if (found == RANGE_NONE || max == 0)
+    struct unit *unit = max ? dwarf_find_unit(index, address) : NULL;
+    if (!unit)
         return 0;
-    struct unit *unit = &index->units[found];
     struct function *function = dwarf_find_function(unit, address);
     if (function)
         return dwarf_resolve_in(index, unit, function, address, frames, max);

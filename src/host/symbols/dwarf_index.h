@@ -1,7 +1,13 @@
 /* An index of DWARF, built as addresses are looked up. It has one sorted map of the units of a
  * module; for each unit with such an address, a map of its functions, and its line table; for each
  * function, a map of the calls inlined into it. (dwarf_getscopes() would walk a unit from its start
- * for each address.) */
+ * for each address.)
+ *
+ * The unit of an address is the one that .debug_aranges lists, if the unit says the same of itself.
+ * For any other address all units are asked which addresses they have, but not for those of the
+ * linker's tables of jumps (.plt), of which no unit has any. In a file that lists some
+ * units only, another unit may say the same of an address that is listed: where code was folded,
+ * either one is right. */
 #ifndef TIDEMARK_SYMBOLS_DWARF_INDEX_H
 #define TIDEMARK_SYMBOLS_DWARF_INDEX_H
 
@@ -39,10 +45,13 @@ struct scope {
 enum unit_progress { UNIT_UNREAD, UNIT_OUTER, UNIT_ALL };
 
 struct unit {
-    Dwarf_Die die;                     /* has the ranges and the line table */
-    Dwarf_Die body;                    /* has the functions: the same, but for split DWARF */
-    int language;                      /* DW_LANG_*, -1: unknown */
-    uint64_t *ranges_left;             /* the index's */
+    Dwarf_Die die;  /* has the ranges and the line table */
+    Dwarf_Die body; /* has the functions: the same, but for split DWARF */
+    bool language_read;
+    int language;          /* see dwarf_unit_language() */
+    uint64_t *ranges_left; /* the index's */
+    bool own_read;
+    struct range_map own;              /* what the unit says that it has; the value means nothing */
     enum unit_progress functions_read; /* UNIT_OUTER: without functions nested in others */
     struct function *functions;
     size_t function_count, function_capacity;
@@ -66,7 +75,9 @@ struct dwarf_index {
     struct pool *pool;
     struct unit *units;
     size_t unit_count, unit_capacity;
-    struct range_map unit_ranges;
+    bool listed_read, all_read;
+    struct range_map listed;      /* units by .debug_aranges */
+    struct range_map unit_ranges; /* by what all of them say; empty until that is needed */
     uint64_t ranges_left; /* how many ranges may still be read: a corrupt file may have a million
                              functions that share a list */
     struct number_map name_numbers; /* address of a DIE → index in names */
@@ -86,6 +97,9 @@ size_t dwarf_index_resolve(struct dwarf_index *index, uint64_t address,
 /* The function at an address, and its unit (NULL: not wanted); NULL: none is known. */
 struct function *dwarf_index_function(struct dwarf_index *index, uint64_t address,
                                       struct unit **unit);
+
+/* DW_LANG_*; -1: unknown. */
+int dwarf_unit_language(struct unit *unit);
 
 /* File `number` of the unit's line table, without "." and ".."; NULL: there is none. */
 const char *dwarf_index_file(struct dwarf_index *index, struct unit *unit, size_t number);

@@ -221,7 +221,7 @@ static const char *dwarf_names_outlined(struct dwarf_index *index, struct unit *
         return NULL;
     if (!outlined.parent_length)
         return dwarf_names_of_outlined(index, unit, die, &outlined);
-    if (!dwarf_names_is_fortran(unit->language) || strstr(name, "_MOD_") ||
+    if (!dwarf_names_is_fortran(dwarf_unit_language(unit)) || strstr(name, "_MOD_") ||
         name[outlined.parent_length - 1] != '_' || !strncmp(name, "MAIN__", 6))
         return dwarf_names_readable(index->pool, name);
     char *plain = strndup(name, outlined.parent_length - 1); /* "solve_" of the object file */
@@ -243,10 +243,10 @@ static struct name dwarf_names_read(struct dwarf_index *index, struct unit *unit
     name.function = dwarf_names_outlined(index, unit, die, name.linkage ? name.linkage : plain);
     if (name.function)
         return name;
-    if (name.linkage && !(plain && dwarf_names_has_plain(unit->language)))
+    if (name.linkage && !(plain && dwarf_names_has_plain(dwarf_unit_language(unit))))
         name.function = dwarf_names_readable(index->pool, name.linkage);
     else if (plain && *plain)
-        name.function = dwarf_names_has_scopes(unit->language)
+        name.function = dwarf_names_has_scopes(dwarf_unit_language(unit))
                             ? dwarf_names_qualified(index, unit, &declaration, plain)
                             : pool_intern(index->pool, plain);
     return name;

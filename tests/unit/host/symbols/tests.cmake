@@ -15,6 +15,7 @@ endfunction()
 
 symbols_fixture(shapes shapes.cc ${CMAKE_CXX_COMPILER})
 symbols_fixture(shapes-dwarf4 shapes.cc ${CMAKE_CXX_COMPILER} -gdwarf-4 -fdebug-types-section)
+symbols_fixture(units shapes.cc ${CMAKE_CXX_COMPILER} ${sources}/exports.c) # two of them
 symbols_fixture(shapes-split shapes.cc ${CMAKE_CXX_COMPILER} -gsplit-dwarf)
 symbols_fixture(shapes-static shapes.cc ${CMAKE_CXX_COMPILER} -no-pie -static)
 symbols_fixture(exports.so exports.c ${CMAKE_C_COMPILER} -fPIC -shared -s)
@@ -59,7 +60,7 @@ add_custom_command(OUTPUT ${fixtures}/stripped DEPENDS ${fixtures}/shapes
     WORKING_DIRECTORY ${fixtures})
 add_custom_target(symbols_fixtures DEPENDS ${built} ${fixtures}/stripped)
 
-foreach(test resolve demangle jit damage range_map static_variables call_result go_table)
+foreach(test resolve aranges demangle jit damage range_map static_variables call_result go_table)
     tidemark_unit_test(symbols ${test})
     add_dependencies(test_symbols_${test} symbols_fixtures)
     target_compile_definitions(test_symbols_${test} PRIVATE
