@@ -146,6 +146,7 @@ enum {
     LOCAL_FIRST = 8,
     LOCAL_LAST = 12,
     LOCAL_BYTES = 16,
+    LINE_LAST = 4, /* behind the first one */
     BASE_LINE = 4,
     BASE_BYTES = 8,
 };
@@ -496,18 +497,36 @@ static uint32_t lua_line(const struct script_frame *frame)
 
 /* ---- What a runtime answers: frames ---- */
 
-/* What is said of a function's line where it is: of 5.4, a part of it. */
+/* The steps of lines up to a position, eight at most. */
+static inline uint64_t lua_steps(uintptr_t lines, uintptr_t position)
+{
+    enum { STEPS = sizeof(uint64_t) };
+    uintptr_t from = position < STEPS ? lines : lines + position - (STEPS - 1);
+    uint64_t steps;
+
+    if (!script_are_there(from, STEPS))
+        return 0;
+    memcpy(&steps, (const void *)from, sizeof steps);
+    return position < STEPS ? steps << 8 * (STEPS - 1 - position) : steps;
+}
+
+/* What is said of a function's line where it is. The line itself, or of 5.4 what takes one look:
+ * some steps to the line, where the function ends, and how many instructions it has. */
 static inline uint64_t lua_line_key(const struct script_frame *frame)
 {
     uintptr_t first = *(const uintptr_t *)(frame->code + lua.layout->instructions);
     uintptr_t lines = *(const uintptr_t *)(frame->code + lua.layout->lines);
     uintptr_t position = (frame->instruction - first) / sizeof(uint32_t) - 1;
+    uint64_t count = *(const uint32_t *)(frame->code + lua.layout->count);
     uintptr_t at = lines + position * lua.layout->line_bytes;
 
-    if (!lines || position >= *(const uint32_t *)(frame->code + lua.layout->count) ||
-        at % lua.layout->line_bytes || !script_is_there(at))
+    if (!lines || position >= count)
         return 0;
-    return lua.layout->line_bytes == 1 ? *(const uint8_t *)at : *(const uint32_t *)at;
+    if (lua.layout->line_bytes == 1) {
+        uint64_t last = *(const uint32_t *)(frame->code + lua.layout->first_line + LINE_LAST);
+        return hash_u64(lua_steps(lines, position) + hash_u64(last << 32 | count));
+    }
+    return at % lua.layout->line_bytes || !script_is_there(at) ? 0 : *(const uint32_t *)at;
 }
 
 /* Of a frame that was just read. Code is freed and made anew, so what it says counts, too. */

@@ -280,6 +280,19 @@ static void the_hash_changes_with_what_makes_the_path(void **state)
     memory[LINES + 64 + (layout.version == 54 ? 1 : 4)]++; /* another line */
     assert_int_not_equal(before, lua_stack_key());
     lay_out();
+    if (layout.version == 54) {
+        memory[LINES + 64]++; /* as many lines further on */
+        assert_int_not_equal(before, lua_stack_key());
+        lay_out();
+        memory[LINES + 64 + 2]++; /* of what is behind */
+        assert_int_equal(before, lua_stack_key());
+        put_number(CODES + 256 + layout.first_line + 4, 99); /* it ends elsewhere */
+        assert_int_not_equal(before, lua_stack_key());
+        lay_out();
+        put_number(CODES + 256 + layout.count, 5); /* it is longer */
+        assert_int_not_equal(before, lua_stack_key());
+        lay_out();
+    }
     put_number(STRINGS + 12, 1); /* another file at the same address */
     assert_int_not_equal(before, lua_stack_key());
     lay_out();
