@@ -1,5 +1,4 @@
-/* Reads .debug_aranges (aranges.h). libdw's own dwarf_getaranges() looks up each set's unit, and
- * from 0.191 on it reads all units in place of the section. */
+/* Reads .debug_aranges (aranges.h). libdw's own dwarf_getaranges() looks up each set's unit. */
 #include "symbols/aranges.h"
 
 #include <gelf.h>
