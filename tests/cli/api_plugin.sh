@@ -28,7 +28,8 @@ int main(int argc, char **argv)
         dlclose(module);
     }
     raise(SIGUSR2);
-    for (int i = 0; i < 20000; i++) {
+    /* until it is recorded, which takes longer on a busy machine */
+    for (int i = 0; i < 1000000 && access("stop", F_OK); i++) {
         free(malloc(1000));
         usleep(100);
     }
@@ -36,14 +37,21 @@ int main(int argc, char **argv)
     return argc != 2;
 }
 END
+is_recorded() {
+    tidemark report tidemark.host.*.tmk | grep -q "requested in"
+}
 include=$HERE/../../include
 cc -fPIC -shared -I "$include" -o shared.so plugin.c -L"$libraries" -ltidemark-api -Wl,-rpath,"$libraries"
 cc -fPIC -shared -I "$include" -o static.so plugin.c "$libraries/libtidemark-api.a"
 cc -O1 -fno-builtin -o host host.c
 for plugin in shared static; do
     echo "--- $plugin"
-    LD_LIBRARY_PATH=$libraries TIDEMARK_SIGNAL=USR2 ./host "./$plugin.so"
+    LD_LIBRARY_PATH=$libraries TIDEMARK_SIGNAL=USR2 ./host "./$plugin.so" &
+    host=$!
+    until_true is_recorded
+    touch stop
+    wait $host
     echo "status $?"
     until_true tidemark report tidemark.host.*.tmk >report && grep -c "requested in" report
-    rm -f tidemark.host.*
+    rm -f tidemark.host.* stop
 done
