@@ -4,6 +4,7 @@
 #include "bfm/bfm_events.h"
 #include <errno.h>
 #include "bfm/chunk.h"
+#include "bfm/classes.h"
 #include "bfm/os.h"
 
 _Atomic(const struct listener *) bfm_listener;
@@ -14,7 +15,7 @@ bool bfm_events_begin(struct events *events, const struct caller *caller)
 {
     if (bfm_events)
         return false;
-    events->count = 0;
+    events->count = events->block_count = 0;
     events->telling = false;
     events->caller = caller;
     bfm_events = events;
@@ -55,8 +56,30 @@ void bfm_events_add(enum bfm_event_kind kind, const void *address, size_t bytes,
         return;
     if (kind == BFM_BLOCK_RETURNED || kind == BFM_SAMPLE_RETURNED)
         bfm_events_tell(events, &event);
-    else if (events->count < EVENTS_MOST)
-        events->event[events->count++] = event;
+    else if (events->count < EVENTS_MOST && events->block_count < EVENTS_BLOCKS) {
+        events->noted[events->count++] = 0;
+        events->blocks[events->block_count++] = event;
+    }
+}
+
+enum { NOTED_RETURNED = 1 << 8 }; /* above all codes, below a page's lowest bit */
+
+void bfm_events_add_record(enum bfm_event_kind kind, uintptr_t page, unsigned code)
+{
+    struct events *events = bfm_events;
+
+    if (events && !events->telling && events->count < EVENTS_MOST)
+        events->noted[events->count++] =
+            page | (kind == BFM_RECORD_RETURNED ? NOTED_RETURNED : 0) | code;
+}
+
+static struct bfm_event bfm_events_record(uintptr_t noted)
+{
+    return (struct bfm_event){.kind =
+                                  noted & NOTED_RETURNED ? BFM_RECORD_RETURNED : BFM_RECORD_TAKEN,
+                              .address = (const void *)(noted & ~(uintptr_t)(PAGE_BYTES - 1)),
+                              .bytes = PAGE_BYTES,
+                              .block_bytes = bfm_class_bytes[noted & (NOTED_RETURNED - 1)]};
 }
 
 void bfm_events_tell_one(struct bfm_event *event, const struct caller *caller)
@@ -68,8 +91,14 @@ void bfm_events_tell_one(struct bfm_event *event, const struct caller *caller)
 
 void bfm_events_end(struct events *events)
 {
-    for (unsigned i = 0; i < events->count; i++)
-        bfm_events_tell(events, &events->event[i]);
+    struct bfm_event *block = events->blocks;
+
+    for (unsigned i = 0; i < events->count; i++) {
+        struct bfm_event record = {0};
+        if (events->noted[i])
+            record = bfm_events_record(events->noted[i]);
+        bfm_events_tell(events, events->noted[i] ? &record : block++);
+    }
     bfm_events = NULL;
 }
 

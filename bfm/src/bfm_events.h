@@ -8,16 +8,21 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include "tidemark/bfm.h"
 
-/* No operation notes more events, as it puts back at most DRAIN_MOST + CACHE_DEPTH blocks. */
-enum { EVENTS_MOST = 136 };
+/* No operation notes more events, as it puts back at most DRAIN_MOST + CACHE_DEPTH blocks; and no
+ * more of them are about a block that it takes or resizes. */
+enum { EVENTS_MOST = 136, EVENTS_BLOCKS = 4 };
 
+/* On the stack of the program, which may have 8 KiB of it: of a page record one word is noted. */
 struct events {
-    unsigned count;
+    unsigned count, block_count;
     bool telling; /* the hook runs */
     const struct caller *caller;
-    struct bfm_event event[EVENTS_MOST];
+    uintptr_t noted[EVENTS_MOST]; /* a record's page with kind and code in its low bits; 0: the
+                                   * next of `blocks` */
+    struct bfm_event blocks[EVENTS_BLOCKS];
 };
 
 struct listener {
@@ -65,12 +70,20 @@ void bfm_events_tell_one(struct bfm_event *event, const struct caller *caller);
 
 void bfm_events_add(enum bfm_event_kind kind, const void *address, size_t bytes,
                     size_t block_bytes);
+void bfm_events_add_record(enum bfm_event_kind kind, uintptr_t page, unsigned code);
 
 static inline void bfm_events_note(enum bfm_event_kind kind, const void *address, size_t bytes,
                                    size_t block_bytes)
 {
     if (events_wanted())
         bfm_events_add(kind, address, bytes, block_bytes);
+}
+
+/* Of the record at `page`, whose blocks have the class `code`. */
+static inline void bfm_events_note_record(enum bfm_event_kind kind, uintptr_t page, unsigned code)
+{
+    if (events_wanted())
+        bfm_events_add_record(kind, page, code);
 }
 
 #endif

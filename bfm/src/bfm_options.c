@@ -120,7 +120,7 @@ static void bfm_options_parse(const char *text)
 }
 
 /* For the first calls of ld.so, when `environ` is not set yet. */
-static const char *bfm_options_from_proc(char *buffer, size_t bytes)
+static const char *bfm_options_find_in_proc(char *buffer, size_t bytes)
 {
     int saved = errno, fd = open("/proc/self/environ", O_RDONLY | O_CLOEXEC);
     size_t have = 0, length;
@@ -138,6 +138,16 @@ static const char *bfm_options_from_proc(char *buffer, size_t bytes)
             return entry + sizeof variable - 1;
     }
     return NULL;
+}
+
+/* In a function of its own: only ld.so's stack is sure to have so much room. */
+static __attribute__((noinline)) void bfm_options_read_proc(void)
+{
+    char buffer[32768];
+    const char *text = bfm_options_find_in_proc(buffer, sizeof buffer);
+
+    if (text)
+        bfm_options_parse(text);
 }
 
 static void bfm_options_read_huge_always(void)
@@ -159,14 +169,13 @@ static void bfm_options_read_huge_always(void)
 
 void bfm_options_read(void)
 {
-    char buffer[32768];
     const char *text = NULL;
 
     bfm_options_read_huge_always();
     if (getauxval(AT_SECURE))
         return;
     if (!environ)
-        text = bfm_options_from_proc(buffer, sizeof buffer);
+        bfm_options_read_proc();
     for (char **entry = environ; entry && *entry; entry++)
         if (!strncmp(*entry, variable, sizeof variable - 1))
             text = *entry + sizeof variable - 1;

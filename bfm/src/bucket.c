@@ -146,7 +146,7 @@ static struct record *bucket_record_open(struct arena *arena, unsigned code, boo
     bucket_list_push(bucket_white_of(arena, record), record);
     arena->record_count++;
     arena->free_bytes += (size_t)record->free_count * bfm_class_bytes[code];
-    bfm_events_note(BFM_RECORD_TAKEN, (void *)page, PAGE_BYTES, bfm_class_bytes[code]);
+    bfm_events_note_record(BFM_RECORD_TAKEN, page, code);
     return record;
 }
 
@@ -160,7 +160,7 @@ static void bucket_record_close(struct arena *arena, struct record *record)
     layout_set_code(layout_leaf_of(page), page, 0);
     atomic_store_explicit(&layout_leaf_of(page)->kind[layout_leaf_page(page)], KIND_NONE,
                           memory_order_relaxed);
-    bfm_events_note(BFM_RECORD_RETURNED, (void *)page, PAGE_BYTES, bfm_class_bytes[record->code]);
+    bfm_events_note_record(BFM_RECORD_RETURNED, page, record->code);
     tree_give_page(arena->heap, page);
 }
 

@@ -61,6 +61,46 @@ echo "status $?"
 query c.tmk "SELECT count(*) FROM site JOIN path ON path.id = site.path JOIN location_name USING (location)
     WHERE function LIKE 'operator new%' OR function LIKE 'malloc%' OR module LIKE '%libtidemark%'"
 
+# On the smallest stack of a thread, and on one of 8 KiB.
+cc -g -o small -pthread -x c - <<'END'
+#include <limits.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+static ucontext_t first, second;
+static void *take(void *unused)
+{
+    for (size_t i = 0; i < 50; i++) {
+        void *block = malloc(i * 3000);
+        free(realloc(block, i * 4000 + 1));
+    }
+    return unused;
+}
+static void begin(void)
+{
+    take(NULL);
+}
+int main(void)
+{
+    pthread_attr_t attributes;
+    pthread_t thread;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, PTHREAD_STACK_MIN);
+    pthread_create(&thread, &attributes, take, NULL);
+    pthread_join(thread, NULL);
+    char *stack = mmap(NULL, 12288, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    mprotect(stack, 4096, PROT_NONE);
+    getcontext(&second);
+    second.uc_stack.ss_sp = stack + 4096;
+    second.uc_stack.ss_size = 8192;
+    second.uc_link = &first;
+    makecontext(&second, begin, 0);
+    return swapcontext(&first, &second);
+}
+END
+try tidemark record -q --allocator=bfm --events=pages -o small.tmk ./small
+
 # How the program ends is its own business.
 tidemark record -q --allocator=bfm --events=pages -o s.tmk sh -c 'exit 9'
 echo "status $?"

@@ -1,4 +1,5 @@
-/* Reads .debug_aranges (aranges.h). libdw's own dwarf_getaranges() looks up each set's unit. */
+/* Reads .debug_aranges (aranges.h), set by set, with each length checked. libdw's own
+ * dwarf_getaranges() looks up each set's unit, which costs more than all that is wanted here. */
 #include "symbols/aranges.h"
 
 #include <gelf.h>
