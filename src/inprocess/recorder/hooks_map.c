@@ -158,9 +158,12 @@ HOOK int munmap(void *address, size_t bytes)
     } else if (!hooks_map_unmaps_nothing(address, bytes)) {
         hooks_map_allocator_loses(frame, address, bytes);
     }
+    /* another thread may see the memory again before it is gone */
     script_memory_forget();
-    return likely(real.munmap) ? real.munmap(address, bytes)
-                               : (int)syscall(SYS_munmap, address, bytes);
+    int status = likely(real.munmap) ? real.munmap(address, bytes)
+                                     : (int)syscall(SYS_munmap, address, bytes);
+    script_memory_forget();
+    return status;
 }
 HOOKED(munmap)
 
@@ -262,6 +265,7 @@ HOOK void *mremap(void *old, size_t old_bytes, size_t bytes, int flags, ...)
     struct moved moved = {records ? ticks_now() : 0, old, old_bytes, NULL, bytes, flags};
     script_memory_forget();
     moved.mapped = (void *)syscall(SYS_mremap, old, old_bytes, bytes, flags, wanted);
+    script_memory_forget();
     if (moved.mapped == MAP_FAILED)
         return MAP_FAILED;
     if (thread) {
