@@ -29,11 +29,19 @@ const browser = await browse();
 const opened = Date.now();
 const session = await Session.open(browser, server);
 await session.page.waitForSelector("text=What ran");
-console.log(`the first page after ${Date.now() - opened} ms`);
+console.log(`the first page after ${Date.now() - opened} ms, with a browser's window for it`);
+/* From the address on, as the browser itself says. */
+const paint = () =>
+    session.page.evaluate(() => {
+        const first = performance.getEntriesByName("first-contentful-paint")[0];
+        const all = `all of it ${performance.now().toFixed(0)} ms`;
+        return `${first ? `${first.startTime.toFixed(0)} ms` : "not known"}, ${all}`;
+    });
+console.log(`first paint of a cold server: ${await paint()}`);
 const began = Date.now();
 await session.page.reload();
 await session.page.waitForSelector("text=What ran");
-console.log(`again ${Date.now() - began} ms`);
+console.log(`again ${Date.now() - began} ms, first paint ${await paint()}`);
 
 /* What `act` takes until it is drawn, and the longest time that the page did not answer. In the
  * page. */
