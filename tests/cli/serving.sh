@@ -22,7 +22,7 @@ begin() {
     esac
 }
 end() {
-    kill -TERM $server
+    kill -TERM $server 2>/dev/null # it may have been told before, and be gone
     wait $server
     echo "ended: $?, left behind: $(ls tmp)"
 }

@@ -233,9 +233,10 @@ static const struct manifest_job *manifest_growing(const struct manifest *manife
 bool manifest_peek(struct manifest_making *making, const char *id,
                    void (*see)(void *context, const struct manifest_job *job), void *context)
 {
+    bool is_meant = id || !atomic_load(&making->are_several);
     pthread_mutex_lock(&making->lock);
     const struct manifest_job *job =
-        making->manifest ? manifest_growing(making->manifest, id) : NULL;
+        making->manifest && is_meant ? manifest_growing(making->manifest, id) : NULL;
     struct manifest_job copy = {0};
     if (job) {
         copy = (struct manifest_job){job->id, job->directory, .process_count = job->process_count};

@@ -73,6 +73,7 @@ struct manifest_job {
 struct manifest_making {
     atomic_size_t done, of;    /* entries; `of`: as far as directories have been listed */
     atomic_bool stops;         /* set by others: no further file is read, and it fails */
+    atomic_bool are_several;   /* jobs: known before the first entry is read */
     pthread_mutex_t lock;      /* the manifest grows under it */
     struct manifest *manifest; /* NULL: not begun, or all is read */
 };
@@ -93,8 +94,9 @@ void manifest_free(struct manifest *manifest);
 void manifest_making_init(struct manifest_making *making);
 void manifest_making_release(struct manifest_making *making);
 /* Calls `see` with what is known of the job by now, in order: of the job with that id, or if `id`
- * is NULL of the first one. What is there not yet is as if it were missing. The job is valid during
- * the call only, and nothing is read meanwhile. False: nothing is known, or all is. */
+ * is NULL of the only one. What is there not yet is as if it were missing. The job is valid during
+ * the call only, and nothing is read meanwhile. False: nothing is known, or all is, or nobody says
+ * which of several is meant. */
 bool manifest_peek(struct manifest_making *making, const char *id,
                    void (*see)(void *context, const struct manifest_job *job), void *context);
 

@@ -562,12 +562,90 @@ static char *scan_subdirectory(const char *directory, const struct dirent *item)
     return NULL;
 }
 
+/* ---- Is it one job? ------------------------------------------------------------------------- */
+
+/* A directory with entries, by one of a rank; where there is none, by any. */
+struct scan_peep {
+    char *entry_path;
+    bool has_ranks;
+};
+
+/* False: it has no entries. */
+static bool scan_peep_into(struct scan_peep *peep, const char *directory)
+{
+    DIR *stream = opendir(directory);
+    *peep = (struct scan_peep){.has_ranks = false};
+    for (struct dirent *item; stream && !peep->has_ranks && (item = readdir(stream));) {
+        if (!scan_is_listed(item) || !scan_ends_with(item->d_name, ENTRY_SUFFIX))
+            continue;
+        peep->has_ranks = scan_rank_in_name(item->d_name) >= 0;
+        if (peep->entry_path && !peep->has_ranks)
+            continue;
+        free(peep->entry_path);
+        peep->entry_path = scan_joined(directory, item->d_name);
+    }
+    if (stream)
+        closedir(stream);
+    return peep->entry_path;
+}
+
+static bool scan_is_of_session(const struct scan_peep *peep, const struct scan_peep *other)
+{
+    struct entry one, two;
+    entry_read(&one, peep->entry_path);
+    entry_read(&two, other->entry_path);
+    bool is = one.session && two.session && !strcmp(one.session, two.session);
+    entry_release(&one);
+    entry_release(&two);
+    return is;
+}
+
+/* Of all, are two jobs of their own? A launcher belongs to what it launched. */
+static bool scan_are_several(const struct scan_peep *peeps, size_t count)
+{
+    const struct scan_peep *ranks = NULL;
+    size_t with_ranks = 0;
+    for (size_t i = 0; i < count; i++) {
+        ranks = peeps[i].has_ranks ? &peeps[i] : ranks;
+        with_ranks += peeps[i].has_ranks;
+    }
+    if (count < 2 || with_ranks != 1)
+        return count > 1;
+    for (size_t i = 0; i < count; i++)
+        if (!peeps[i].has_ranks && !scan_is_of_session(&peeps[i], ranks))
+            return true;
+    return false;
+}
+
+/* Who looks on is told before what is shown of the first job that there are more. */
+static void scan_tell_several(struct manifest *manifest, const char *directory,
+                              struct dirent **items, int count)
+{
+    struct scan_peep *peeps = NULL, peep;
+    size_t found = 0, room = 0;
+    for (int i = -1; i < count && !scan_stops(manifest); i++) {
+        char *path = i < 0 ? strdup(directory) : scan_subdirectory(directory, items[i]);
+        if (path && scan_peep_into(&peep, path)) {
+            array_need_room(&peeps, &room, found, sizeof *peeps);
+            peeps[found++] = peep;
+        }
+        free(path);
+    }
+    if (scan_are_several(peeps, found))
+        atomic_store(&manifest->making->are_several, true);
+    for (size_t i = 0; i < found; i++)
+        free(peeps[i].entry_path);
+    free(peeps);
+}
+
 static int scan_directory(struct manifest *manifest, const char *directory, bool deep)
 {
     struct dirent **items;
     int count = scandir(directory, &items, scan_is_listed, alphasort);
     if (count < 0)
         return error_set(-errno, "cannot read the directory %s: %s", directory, strerror(errno));
+    if (deep && manifest->making)
+        scan_tell_several(manifest, directory, items, count);
     scan_files(manifest, directory, items, count);
     int error = scan_stops(manifest) ? error_set(-EINTR, "reading %s was stopped", directory) : 0;
     for (int i = 0; i < count; i++) {

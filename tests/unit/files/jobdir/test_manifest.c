@@ -445,11 +445,44 @@ static void what_is_read_by_now_can_be_seen(void **state)
     assert_string_equal(seen, "a: 0 2");
     assert_true(manifest_peek(&making, "b", see_ranks, seen));
     assert_string_equal(seen, "b: 1");
-    assert_true(manifest_peek(&making, NULL, see_ranks, seen));
+    assert_false(manifest_peek(&making, NULL, see_ranks, seen)); /* which of the two? */
     assert_false(manifest_peek(&making, "c", see_ranks, seen));
     assert_ptr_equal(manifest->jobs[0].processes, processes);
     manifest_free(manifest);
     manifest_making_release(&making);
+}
+
+/* What is known of the only job; NULL: there are several. */
+static const char *seen_alone(void)
+{
+    static char seen[64];
+    struct manifest *manifest;
+    struct manifest_making making;
+    const char *paths[] = {root};
+    manifest_making_init(&making);
+    assert_int_equal(manifest_open(&manifest, paths, 1, &making), 0);
+    making.manifest = manifest; /* as while it is made */
+    bool is = manifest_peek(&making, NULL, see_ranks, seen);
+    manifest_free(manifest);
+    manifest_making_release(&making);
+    return is ? seen : NULL;
+}
+
+static void a_launcher_is_no_second_job(void **state)
+{
+    (void)state;
+    const char *launcher = "tidemark entry 1\njob l\nsession %s\nis_launcher 1\npid 3\n"
+                           "profile l.tmk\n.\n";
+    char text[256];
+    add("b", 1, 2, 6, "");
+    mkdir(path_of("empty"), 0700);
+    assert_string_equal(seen_alone(), "b: 1");
+    snprintf(text, sizeof text, launcher, "s-b");
+    write_file("l/mpirun.3.entry", text);
+    assert_string_equal(seen_alone(), "b: 1");
+    snprintf(text, sizeof text, launcher, "another");
+    write_file("l/mpirun.3.entry", text);
+    assert_null(seen_alone());
 }
 
 /* Called where a process's profile is looked for and is not there. */
@@ -512,6 +545,7 @@ int main(void)
         TEST(a_copy_of_a_profile_counts_once),
         TEST(a_link_that_leads_nowhere_is_the_ranks_profile),
         TEST(what_is_read_by_now_can_be_seen),
+        TEST(a_launcher_is_no_second_job),
         TEST(a_profile_that_comes_with_the_end_is_found),
         TEST(nothing_is_read_when_it_is_stopped),
     };
