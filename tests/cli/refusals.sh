@@ -22,7 +22,13 @@ head -c 200 "$VICTIMS/basic" >broken
 chmod +x broken
 try tidemark record ./broken
 sentence "broken"
-echo "profiles: $(ls ./*.tmk 2>/dev/null)"
+for name in - -q; do
+    try tidemark record -o $name "$VICTIMS/basic"
+    sentence "file of that name"
+done
+echo "profiles: $(ls ./*.tmk ./-* 2>/dev/null)"
+try tidemark record -q -o ./-q "$VICTIMS/basic"
+ls ./-q
 
 # What looks odd and works: a script, through any interpreter, also by env.
 printf '#!/bin/sh\necho "script: $1"; exit 4\n' >script

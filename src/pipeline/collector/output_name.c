@@ -41,6 +41,11 @@ const char *output_name_check(const char *pattern)
 {
     if (!*pattern)
         return "it is empty";
+    if (!strcmp(pattern, "-"))
+        return "a profile is rewritten while the program runs, so it cannot go to standard output "
+               "(a file of that name is ./-)";
+    if (*pattern == '-')
+        return "it begins as an option does (a file of that name takes ./ before it)";
     for (const char *at = pattern; *at; at++) {
         if (*at != '%')
             continue;

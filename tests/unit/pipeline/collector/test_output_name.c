@@ -104,9 +104,10 @@ static void no_value_leads_out_of_the_directory(void **state)
 static void bad_patterns_are_told(void **state)
 {
     (void)state;
-    static const char *const bad[] = {"",      "%",      "a%",   "%x",  "%P",     "%q",
-                                      "%qVAR", "%q{VAR", "a%%%", "%1p", "%p%q}{", "% p"};
-    static const char *const good[] = {"a", "%p", "%%", "%q{VAR}", "%q{}", "dir/%n.%p", "%h%r"};
+    static const char *const bad[] = {"",       "%",     "a%",     "%x",   "%P",  "%q",     "-",
+                                      "-q.tmk", "%qVAR", "%q{VAR", "a%%%", "%1p", "%p%q}{", "% p"};
+    static const char *const good[] = {"a",    "%p",        "%%",   "%q{VAR}",
+                                       "%q{}", "dir/%n.%p", "%h%r", "./-"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         assert_non_null(output_name_check(bad[i]));
     for (size_t i = 0; i < sizeof good / sizeof *good; i++)
