@@ -119,7 +119,12 @@ HOOK void *mmap(void *address, size_t bytes, int protection, int flags, int fd, 
 {
     uintptr_t frame = HOOK_FRAME();
     struct thread *thread = hooks_map_enter(frame);
+    bool replaces = flags & MAP_FIXED;
+    if (unlikely(replaces))
+        script_memory_forget();
     void *mapped = hooks_map_call_mmap(address, bytes, protection, flags, fd, offset);
+    if (unlikely(replaces))
+        script_memory_forget();
     if (thread) {
         struct unwind_start start = UNWIND_START_HERE();
         hooks_map_record(thread, frame, &start, mapped, bytes, hooks_map_said(protection, flags));
@@ -284,8 +289,13 @@ HOOK int mprotect(void *address, size_t bytes, int protection)
 {
     uintptr_t frame = HOOK_FRAME();
     struct thread *thread = bytes ? hooks_map_enter(frame) : NULL;
+    bool hides = !(protection & PROT_READ);
+    if (unlikely(hides))
+        script_memory_forget();
     int status = likely(real.mprotect) ? real.mprotect(address, bytes, protection)
                                        : (int)syscall(SYS_mprotect, address, bytes, protection);
+    if (unlikely(hides))
+        script_memory_forget();
     if (thread && status == 0) {
         struct unwind_start start = UNWIND_START_HERE();
         uint32_t node = thread_path_before(thread, frame, &start);
@@ -352,8 +362,13 @@ HOOK void *shmat(int segment, const void *address, int flags)
 {
     uintptr_t frame = HOOK_FRAME();
     struct thread *thread = hooks_map_enter(frame);
+    bool replaces = flags & SHM_REMAP;
+    if (unlikely(replaces))
+        script_memory_forget();
     void *mapped = likely(real.shmat) ? real.shmat(segment, address, flags)
                                       : (void *)syscall(SYS_shmat, segment, address, flags);
+    if (unlikely(replaces))
+        script_memory_forget();
     size_t bytes = thread && mapped != MAP_FAILED ? hooks_map_segment_bytes(segment) : 0;
     if (bytes) {
         unsigned fixed = flags & SHM_REMAP ? WIRE_MAPPING_FIXED : 0;
@@ -376,7 +391,10 @@ HOOK int shmdt(const void *address)
             inherited_detaches(thread, (uintptr_t)address);
         thread_record_long(thread, frame, &start, WIRE_MUNMAP, (uintptr_t)address, 0, 0, 0);
     }
-    return likely(real.shmdt) ? real.shmdt(address) : (int)syscall(SYS_shmdt, address);
+    script_memory_forget();
+    int status = likely(real.shmdt) ? real.shmdt(address) : (int)syscall(SYS_shmdt, address);
+    script_memory_forget();
+    return status;
 }
 HOOKED(shmdt)
 

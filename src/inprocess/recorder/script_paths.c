@@ -219,10 +219,20 @@ static uint32_t script_paths_number_new(const struct script_frame *frame)
     return place->number;
 }
 
+/* What is no function, as where a frame is being made, has an identity too: 0 and 1 are places of
+ * the table that are free or were. */
+static uint64_t script_paths_identity(const struct script_frame *frame)
+{
+    enum { NO_FUNCTION = 2 };
+    uint64_t identity = script_paths_runtime->identity(frame);
+
+    return likely(identity > 1) ? identity : NO_FUNCTION;
+}
+
 /* NULL: there is no room. */
 static const struct function_place *script_paths_find_locked(const struct script_frame *frame)
 {
-    uint64_t identity = script_paths_runtime->identity(frame);
+    uint64_t identity = script_paths_identity(frame);
     struct function_place *place = script_paths_place(script_paths_table->by_address, identity);
     unsigned bit = script_paths_bit((uintptr_t)identity);
 

@@ -165,10 +165,11 @@ enum {
     MOVE = 0,
     STEPS_MOST = 1 << 16,
     FRAMES_MOST = 1 << 10,
-    INSTRUCTIONS_MOST = 1 << 16, /* that are looked through for a name */
+    INSTRUCTIONS_MOST = 1 << 16, /* that are looked through for one name */
     LOCALS_MOST = 1 << 12,
     STEPS_OF_LINES = 256,        /* from a line as it is to the next one: 128 */
     FUNCTION_BYTES_LEAST = 3000, /* of luaV_execute */
+    GAP_MOST = 1 << 16,          /* without a function: the module has no tables */
     TEXT_BYTES = 512,
     STACK_MOST = 1 << 20, /* of a stack of the program's: so far from what runs entries count */
 };
@@ -206,17 +207,19 @@ static struct code_span lua_find_run(const struct dl_phdr_info *info)
     uintptr_t ends[] = {script_symbol(info, "lua_gettop"), script_symbol(info, "luaL_newstate")};
     struct code_span run = {0, 0};
     uintptr_t at = ends[0] < ends[1] ? ends[0] : ends[1];
-    uintptr_t behind = ends[0] < ends[1] ? ends[1] : ends[0];
+    uintptr_t behind = ends[0] < ends[1] ? ends[1] : ends[0], seen = at;
 
     while (at && at < behind) {
         struct code_span found;
         if (module_find_function(at, &found.lo, &found.hi) != 0 || found.hi <= at) {
+            if (at - seen > GAP_MOST)
+                return (struct code_span){0, 0};
             at += 16;
             continue;
         }
         if (found.hi - found.lo > run.hi - run.lo)
             run = found;
-        at = (found.hi + 15) & -(uintptr_t)16;
+        at = seen = (found.hi + 15) & -(uintptr_t)16;
     }
     return run.hi - run.lo >= FUNCTION_BYTES_LEAST ? run : (struct code_span){0, 0};
 }
@@ -634,6 +637,7 @@ static uint32_t lua_stack(struct script_frame *frames, uint32_t max)
     uint32_t count = 0;
     uintptr_t call;
 
+    script_memory_forget();
     lua_walk_begin(&walk);
     while (count < max && lua_walk_next(&walk, &frames[count], &call)) {
         struct script_frame *frame = &frames[count];
@@ -688,11 +692,13 @@ static bool lua_sets(uint32_t instruction, unsigned number)
 
 /* The instruction that set the register, if it is one for certain; -1: it is not. Where jumps lead
  * over it is not certain, as in Lua's own search; 5.1 follows them. */
-static int32_t lua_find_setter(const struct lua_place *place)
+static int32_t lua_find_setter(const struct lua_place *place, uint32_t *looks)
 {
     int32_t found = -1, target = 0;
 
-    for (int32_t at = 0; at < place->position && at < INSTRUCTIONS_MOST; at++) {
+    for (int32_t at = 0; at < place->position; at++) {
+        if ((*looks)-- == 0)
+            return -1;
         uint32_t instruction = lua_instruction(place->code, at);
         if (lua_operation(instruction) == lua.layout->operations.jump) {
             int32_t to = at + 1 + lua_distance(instruction);
@@ -739,10 +745,11 @@ static uintptr_t lua_key(uintptr_t code, uint32_t instruction)
 static uintptr_t lua_name_of(struct lua_place place)
 {
     const struct operations *operations = &lua.layout->operations;
+    uint32_t looks = INSTRUCTIONS_MOST;
 
     for (;;) {
         uintptr_t local = lua_local(&place);
-        int32_t setter = local ? -1 : lua_find_setter(&place);
+        int32_t setter = local ? -1 : lua_find_setter(&place, &looks);
         uint32_t instruction = setter >= 0 ? lua_instruction(place.code, setter) : 0;
         unsigned operation = lua_operation(instruction), from = lua_second(instruction);
         if (local || setter < 0)

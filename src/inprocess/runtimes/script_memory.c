@@ -30,6 +30,18 @@ bool script_memory_see(uintptr_t address)
     return true;
 }
 
+/* How many bytes of a text that was cut are whole characters. */
+static size_t script_whole_characters(const char *text, size_t length)
+{
+    size_t start = length - (length != 0);
+
+    while (start && ((unsigned char)text[start] & 0xc0) == 0x80)
+        start--;
+    unsigned char first = length ? (unsigned char)text[start] : 0;
+    size_t bytes = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : first >= 0xc0 ? 2 : 1;
+    return start + bytes > length ? start : length;
+}
+
 size_t script_text(uintptr_t from, size_t most, char *to, size_t room)
 {
     size_t length = 0;
@@ -40,11 +52,8 @@ size_t script_text(uintptr_t from, size_t most, char *to, size_t room)
             break;
         to[length] = (unsigned char)character < 0x20 || character == 0x7f ? '?' : character;
     }
-    if (length < most && length + 1 == room) { /* cut: not within a character */
-        while (length && ((unsigned char)to[length - 1] & 0xc0) == 0x80)
-            length--;
-        length -= length && ((unsigned char)to[length - 1] & 0xc0) == 0xc0;
-    }
+    if (length < most && length + 1 == room)
+        length = script_whole_characters(to, length);
     to[length] = '\0';
     return length;
 }
