@@ -248,8 +248,6 @@ static void *alloc_take(struct heap *heap, struct want want)
 {
     void *block;
 
-    if (unlikely(bfm_cache == &bfm_no_cache))
-        heap_thread_begin();
     if (unlikely(want.bytes > PTRDIFF_MAX))
         return alloc_fail();
     if (unlikely(!want.bytes) && (block = alloc_take_empty(heap, want.align)))
@@ -269,9 +267,16 @@ static SLOW void *alloc_take_told(struct heap *heap, struct want want, const str
     return block;
 }
 
+/* Before it is asked whether a hook listens: one may begin in the process's first call. */
+static INLINE void alloc_begin(void)
+{
+    if (unlikely(bfm_cache == &bfm_no_cache))
+        heap_thread_begin();
+}
+
 /* (HEAP, WANT, CALLER): CALLER is only evaluated while there is a hook. */
 #define TAKE(heap, want, caller)                                                                   \
-    (events_wanted() ? alloc_take_told(heap, want, caller) : alloc_take(heap, want))
+    (alloc_begin(), events_wanted() ? alloc_take_told(heap, want, caller) : alloc_take(heap, want))
 #define WANT(...) ((struct want){__VA_ARGS__})
 
 static __attribute__((noinline)) void *alloc_malloc_slow(size_t bytes)

@@ -19,6 +19,14 @@ struct heap bfm_default_heap = {.common = &common_arena, .arenas = &common_arena
 
 static struct lock heaps_list_lock;
 static struct heap *independent_heaps;
+/* Of a library that BFM is a part of: called once a process, in its first call of malloc's family,
+ * without locks. It may set a hook, which is told of this call too. */
+#ifdef BFM_BEGUN
+extern void BFM_BEGUN(void);
+#else
+#define BFM_BEGUN() ((void)0)
+#endif
+
 static pthread_key_t end_key;
 static _Atomic bool ready;
 static struct lock begin_lock;
@@ -146,11 +154,14 @@ static void bfm_heap_watch_forks(void)
         pthread_atfork(heaps_lock, heaps_unlock, bfm_heap_after_fork_in_child);
 }
 
-/* Several threads may come here at the same time; the first does the work. */
-static void bfm_heap_begin_once(void)
+/* Several threads may come here at the same time; the first does the work, and returns true. */
+static bool bfm_heap_begin_once(void)
 {
+    bool first;
+
     lock_take(&begin_lock);
-    if (!atomic_load(&ready)) {
+    first = !atomic_load(&ready);
+    if (first) {
         bfm_secret = os_random() | 1;
         bfm_options_read();
         pthread_key_create(&end_key, bfm_heap_thread_end);
@@ -158,6 +169,7 @@ static void bfm_heap_begin_once(void)
         atomic_store(&ready, true);
     }
     lock_give(&begin_lock);
+    return first;
 }
 
 /* arena_count includes the common arena. */
@@ -200,16 +212,10 @@ static struct arena *bfm_heap_arena_get(struct heap *heap)
     return home;
 }
 
-void heap_thread_begin(void)
+static void bfm_heap_cache_begin(void)
 {
     struct arena *arena;
 
-    /* While this thread is set up, what it allocates comes from the common arena. */
-    bfm_cache = &bfm_late_cache;
-    if (!atomic_load_explicit(&ready, memory_order_acquire)) {
-        lock_begin();
-        bfm_heap_begin_once();
-    }
     if (options.check)
         return;
     arena = bfm_heap_arena_get(&bfm_default_heap);
@@ -217,6 +223,21 @@ void heap_thread_begin(void)
         return;
     pthread_setspecific(end_key, arena);
     bfm_cache = arena->cache;
+}
+
+void heap_thread_begin(void)
+{
+    bool first = false;
+
+    /* While this thread is set up, what it allocates comes from the common arena. */
+    bfm_cache = &bfm_late_cache;
+    if (!atomic_load_explicit(&ready, memory_order_acquire)) {
+        lock_begin();
+        first = bfm_heap_begin_once();
+    }
+    bfm_heap_cache_begin();
+    if (first)
+        BFM_BEGUN();
 }
 
 /* musl's pthread_atfork() allocates; this lets it do so before the program runs. */

@@ -61,6 +61,49 @@ echo "status $?"
 query c.tmk "SELECT count(*) FROM site JOIN path ON path.id = site.path JOIN location_name USING (location)
     WHERE function LIKE 'operator new%' OR function LIKE 'malloc%' OR module LIKE '%libtidemark%'"
 
+# Constructors of other libraries run before the recorder's. What they keep is seen, from their first
+# block on, and what their threads and children allocate.
+cc -shared -fPIC -pthread -o libbefore.so -x c - <<'END'
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static char *kept, *kept_too;
+static void *touched(size_t bytes)
+{
+    return memset(malloc(bytes), 1, bytes);
+}
+static void *thread(void *unused)
+{
+    kept_too = touched(1 << 20);
+    return unused;
+}
+__attribute__((constructor)) static void before(void)
+{
+    pthread_t other;
+    kept = touched(3 << 20);
+    pthread_create(&other, NULL, thread, NULL);
+    pthread_join(other, NULL);
+    if (fork() == 0)
+        _exit(((char *)touched(5 << 20))[1] - 1);
+    wait(NULL);
+}
+int before_has(void)
+{
+    return kept[1] + kept_too[1];
+}
+END
+echo 'int before_has(void); int main(void) { return before_has() - 2; }' |
+    cc -g -o constructed -x c - -x none ./libbefore.so "-Wl,-rpath,$PWD"
+try tidemark record -q --allocator=bfm --events=pages -o b.%n.tmk ./constructed
+profiles_in b.*.tmk | while read -r each; do
+    query "$each" "SELECT peak_bytes >> 20 FROM program"
+    query "$each" "SELECT function, at_peak_bytes >> 20 FROM site
+        JOIN path ON path.id = site.path JOIN location_name USING (location)
+        WHERE at_peak_bytes >= 1 << 20 ORDER BY 2"
+done
+
 # On the smallest stack of a thread, and on one of 8 KiB.
 cc -g -o small -pthread -x c - <<'END'
 #include <limits.h>

@@ -9,14 +9,16 @@
 #include "recorder/hooks.h"
 #include "recorder/module_log.h"
 #include "tidemark/bfm.h"
+#include "unwind/permitted_calls.h"
 
 /* BFM maps memory by these functions, so that its mappings are not recorded
- * (bfm/src/CMakeLists.txt). */
+ * (bfm/CMakeLists.txt). */
 void *pages_mmap(void *address, size_t bytes, int protection, int flags, int fd, off_t offset);
 int pages_munmap(void *address, size_t bytes);
 void *pages_mremap(void *old, size_t old_bytes, size_t bytes, int flags, void *wanted);
 int pages_mprotect(void *address, size_t bytes, int protection);
 int pages_madvise(void *address, size_t bytes, int advice);
+void pages_begin(void);
 
 void *pages_mmap(void *address, size_t bytes, int protection, int flags, int fd, off_t offset)
 {
@@ -151,4 +153,15 @@ bool page_events_begin(void)
 {
     page_events_find_operators();
     return bfm_set_hook(page_events_told, NULL) == 0;
+}
+
+/* BFM's first call in this process calls this (bfm/CMakeLists.txt). Constructors of other libraries
+ * run before ours, and what they allocate is recorded, too. So the session begins in that call, as
+ * it does where malloc is hooked. Not in a call of the loader's, before the C library has an
+ * environment. Not in another thread than the first, in which our constructor may begin it. */
+void pages_begin(void)
+{
+    if (environ && !thread_current && !permitted_calls_is_forbidden(CALL_JOIN | CALL_TID) &&
+        syscall(SYS_gettid) == getpid() && real_init() && !real_is_late())
+        thread_begin();
 }
