@@ -50,6 +50,17 @@ for moment in peak mark:start; do
         ([.ranks[].live_bytes // 0] | add) == .live_bytes]'
 done
 tidemark at mixed peak | tr -s ' ' | sed -n '/^ ranks/p; /^ warning/,/^$/p' | head -4
+echo "== a machine is what has one boot id, whatever it calls itself"
+nodes() { tidemark at --json "$@" | jq -c '[.nodes[] | [.node, .alive]] | sort'; }
+cp -r runs named
+host=$(uname -n)
+sed -i 's/^host .*/host elsewhere/' named/x/rank-00002.*.entry
+nodes named peak | sed "s/\"$host\"/HOST/"
+nodes --node=elsewhere named peak | sed "s/\"$host\"/HOST/"
+sed -i 's/^boot .*/boot another/' named/x/rank-00001.*.entry
+nodes named node-peak | sed "s/\"$host\"/HOST/g"
+for file in named/x/rank-00001.*.tmt; do truncate -s 100 "$file"; done
+tidemark at --json named peak | jq -c '.nodes[] | select(.alive == 0) | [.live_bytes, .unknown]'
 echo "== refused"
 try tidemark at runs '#5'
 sentence "an event is of one trace"

@@ -281,14 +281,71 @@ static void *job_at_work(void *context)
     }
 }
 
+/* ---- Machines ------------------------------------------------------------------------------ */
+
+/* Machines with the same boot id are one, whatever they call themselves. */
+static const char *job_at_machine(const struct job_at_rank *rank)
+{
+    const struct entry *entry = &rank->process->entry;
+    return entry->boot ? entry->boot : entry->host ? entry->host : "";
+}
+
+static int job_at_compare_machines(const void *left, const void *right, void *context)
+{
+    const struct job_at_rank *ranks = context;
+    size_t a = *(const size_t *)left, b = *(const size_t *)right;
+    int order = strcmp(job_at_machine(&ranks[a]), job_at_machine(&ranks[b]));
+    return order ? order : (a > b) - (a < b);
+}
+
+/* Indices of the ranks in malloc'd memory, those of one machine side by side and in order. */
+static size_t *job_at_by_machine(const struct job_at *at)
+{
+    size_t *order = memory_resize(NULL, at->rank_count, sizeof *order);
+    for (size_t i = 0; i < at->rank_count; i++)
+        order[i] = i;
+    if (at->rank_count)
+        qsort_r(order, at->rank_count, sizeof *order, job_at_compare_machines, at->ranks);
+    return order;
+}
+
+/* Past the last of those that are on the machine of order[from]. */
+static size_t job_at_past_machine(const struct job_at *at, const size_t *order, size_t from)
+{
+    const char *machine = job_at_machine(&at->ranks[order[from]]);
+    size_t past = from + 1;
+    while (past < at->rank_count && !strcmp(job_at_machine(&at->ranks[order[past]]), machine))
+        past++;
+    return past;
+}
+
+/* The ranks of machines of which a rank calls its machine so. */
+static void job_at_keep_node(struct job_at *at, const char *name)
+{
+    size_t *order = job_at_by_machine(at), kept = 0;
+    bool *is_there = memory_zeroed(at->rank_count, sizeof *is_there);
+    for (size_t from = 0, past; from < at->rank_count; from = past) {
+        bool is = false;
+        past = job_at_past_machine(at, order, from);
+        for (size_t i = from; i < past; i++)
+            is |= !job_at_compare_texts(at->ranks[order[i]].process->entry.host, name);
+        for (size_t i = from; i < past; i++)
+            is_there[order[i]] = is;
+    }
+    for (size_t i = 0; i < at->rank_count; i++)
+        if (is_there[i])
+            at->ranks[kept++] = at->ranks[i];
+    at->rank_count = kept;
+    free(is_there);
+    free(order);
+}
+
 /* ---- All of them --------------------------------------------------------------------------- */
 
-static void job_at_add_rank(struct job_at *at, const struct manifest_process *process,
-                            const char *node)
+static void job_at_add_rank(struct job_at *at, const struct manifest_process *process)
 {
-    if (!node || !job_at_compare_texts(process->entry.host, node))
-        at->ranks[at->rank_count++] =
-            (struct job_at_rank){.process = process, .moment_ns = FIGURE_UNKNOWN};
+    at->ranks[at->rank_count++] =
+        (struct job_at_rank){.process = process, .moment_ns = FIGURE_UNKNOWN};
 }
 
 /* A rank's own process; where there are no ranks every process that is no launcher. */
@@ -298,10 +355,12 @@ static void job_at_list(struct job_at *at, const char *node)
     size_t most = job->rank_count ? job->rank_count : job->process_count;
     at->ranks = memory_zeroed(most, sizeof *at->ranks);
     for (size_t i = 0; i < job->rank_count; i++)
-        job_at_add_rank(at, &job->processes[job->rank[i].main], node);
+        job_at_add_rank(at, &job->processes[job->rank[i].main]);
     for (size_t i = 0; !job->rank_count && i < job->process_count; i++)
         if (job->processes[i].entry.is_launcher != 1)
-            job_at_add_rank(at, &job->processes[i], node);
+            job_at_add_rank(at, &job->processes[i]);
+    if (node)
+        job_at_keep_node(at, node);
 }
 
 static void job_at_read_all(struct job_at_reading *reading)
@@ -329,37 +388,32 @@ static int job_at_nodes_by_bytes(const void *left, const void *right)
                                 : job_at_compare_texts(a->name, b->name);
 }
 
-static struct job_at_node *job_at_node_of(struct job_at *at, const char *name)
+static void job_at_add_to_node(struct job_at_node *node, const struct job_at_rank *rank)
 {
-    for (size_t i = 0; i < at->node_count; i++)
-        if (!job_at_compare_texts(at->nodes[i].name, name))
-            return &at->nodes[i];
-    at->nodes[at->node_count].name = name;
-    return &at->nodes[at->node_count++];
+    node->name = node->name ? node->name : rank->process->entry.host;
+    node->bytes += rank->bytes;
+    node->peak_sum += rank->peak_bytes;
+    node->moment_ns = rank->moment_ns;
+    node->alive += rank->state == JOB_AT_ALIVE;
+    node->unknown += rank->state == JOB_AT_UNKNOWN;
+    node->ranks++;
 }
 
 static void job_at_sum_nodes(struct job_at *at)
 {
+    size_t *order = job_at_by_machine(at);
     at->nodes = memory_zeroed(at->rank_count, sizeof *at->nodes);
-    for (size_t i = 0; i < at->rank_count; i++) {
-        struct job_at_node *node = job_at_node_of(at, at->ranks[i].process->entry.host);
-        node->bytes += at->ranks[i].bytes;
-        node->peak_sum += at->ranks[i].peak_bytes;
-        node->moment_ns = at->ranks[i].moment_ns;
-        node->alive += at->ranks[i].state == JOB_AT_ALIVE;
-        node->unknown += at->ranks[i].state == JOB_AT_UNKNOWN;
+    for (size_t from = 0, past; from < at->rank_count; from = past) {
+        struct job_at_node *node = &at->nodes[at->node_count++];
+        past = job_at_past_machine(at, order, from);
+        for (size_t i = from; i < past; i++)
+            job_at_add_to_node(node, &at->ranks[order[i]]);
     }
     qsort(at->nodes, at->node_count, sizeof *at->nodes, job_at_nodes_by_bytes);
+    free(order);
 }
 
 /* ---- When ranks held most together --------------------------------------------------------- */
-
-/* Machines with the same boot id are one, whatever they call themselves. */
-static const char *job_at_machine(const struct job_at_rank *rank)
-{
-    const struct entry *entry = &rank->process->entry;
-    return entry->boot ? entry->boot : entry->host ? entry->host : "";
-}
 
 static struct node_mark_rank *job_at_find_clocks(struct job_at *at)
 {
@@ -382,23 +436,18 @@ static struct node_mark_rank *job_at_find_clocks(struct job_at *at)
     return marks;
 }
 
-/* The ranks of `machine` (NULL: all) get its moment. */
+/* These ranks get the moment at which they held most together. */
 static int job_at_find_mark(struct job_at *at, const struct node_mark_rank *marks,
-                            const char *machine)
+                            const size_t *ranks, size_t count)
 {
-    struct node_mark_rank *some = memory_zeroed(at->rank_count, sizeof *some);
-    size_t *indices = memory_zeroed(at->rank_count, sizeof *indices), count = 0;
+    struct node_mark_rank *some = memory_resize(NULL, count, sizeof *some);
     struct node_mark mark;
-    for (size_t i = 0; i < at->rank_count; i++)
-        if (!machine || !strcmp(machine, marks[i].machine)) {
-            some[count] = marks[i];
-            indices[count++] = i;
-        }
+    for (size_t i = 0; i < count; i++)
+        some[i] = marks[ranks[i]];
     int error = node_mark_find(some, count, &mark);
     for (size_t i = 0; i < count && !error && mark.is_found; i++)
-        at->ranks[indices[i]].moment_ns = figure_of(mark.time_ns);
+        at->ranks[ranks[i]].moment_ns = figure_of(mark.time_ns);
     free(some);
-    free(indices);
     return error;
 }
 
@@ -408,14 +457,15 @@ static int job_at_find_marks(struct job_at *at, enum offline_moment_kind kind)
     if (kind != OFFLINE_TIME && kind != OFFLINE_NODE_PEAK && kind != OFFLINE_JOB_PEAK)
         return 0;
     struct node_mark_rank *marks = job_at_find_clocks(at);
+    size_t *order = job_at_by_machine(at);
     if (kind == OFFLINE_JOB_PEAK)
-        error = job_at_find_mark(at, marks, NULL);
-    for (size_t i = 0; i < at->rank_count && !error && kind == OFFLINE_NODE_PEAK; i++) {
-        bool is_first = true;
-        for (size_t k = 0; k < i && is_first; k++)
-            is_first = strcmp(marks[i].machine, marks[k].machine) != 0;
-        error = is_first ? job_at_find_mark(at, marks, marks[i].machine) : 0;
+        error = job_at_find_mark(at, marks, order, at->rank_count);
+    for (size_t from = 0, past; kind == OFFLINE_NODE_PEAK && from < at->rank_count && !error;
+         from = past) {
+        past = job_at_past_machine(at, order, from);
+        error = job_at_find_mark(at, marks, order + from, past - from);
     }
+    free(order);
     free(marks);
     return error;
 }

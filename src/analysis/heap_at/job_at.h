@@ -41,10 +41,11 @@ struct job_at_function {
     size_t most_rank, ranks;              /* its index in `ranks`, and how many have it */
 };
 
+/* A machine: of the ranks that say the same boot id, or where they say none the same name. */
 struct job_at_node {
-    const char *name; /* NULL: not known */
+    const char *name; /* as the first of its ranks calls it; NULL: not known */
     uint64_t bytes, peak_sum;
-    size_t alive, unknown;   /* ranks */
+    size_t ranks, alive, unknown;
     struct figure moment_ns; /* of node-peak and job-peak */
 };
 

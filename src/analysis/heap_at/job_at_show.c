@@ -221,11 +221,14 @@ static void job_at_show_node(struct job_at_text *text, const struct job_at_node 
 {
     struct text_row row = text_row_begin(&text->out, job_at_node_columns);
     struct strbuf cell = STRBUF_INIT;
-    strbuf_addf(&cell, "%s%s",
-                !node->unknown     ? ""
-                : text->style.utf8 ? "≥ "
-                                   : ">= ",
-                human_bytes(node->bytes).text);
+    if (node->unknown == node->ranks)
+        strbuf_add_char(&cell, '-');
+    else
+        strbuf_addf(&cell, "%s%s",
+                    !node->unknown     ? ""
+                    : text->style.utf8 ? "≥ "
+                                       : ">= ",
+                    human_bytes(node->bytes).text);
     text_row_add(&row, cell.data);
     text_row_add(&row, human_percent((double)node->bytes, (double)node->peak_sum).text);
     text_row_add(&row, figure_known(node->moment_ns)
@@ -428,7 +431,8 @@ static void job_at_show_json_lists(struct job_at_text *text, struct json *json)
         json_string(json, "node", at->nodes[i].name);
         job_at_show_json_unsigned(json, "time_ns", figure_or(at->nodes[i].moment_ns, 0),
                                   figure_known(at->nodes[i].moment_ns));
-        json_unsigned(json, "live_bytes", at->nodes[i].bytes);
+        job_at_show_json_unsigned(json, "live_bytes", at->nodes[i].bytes,
+                                  at->nodes[i].unknown < at->nodes[i].ranks);
         json_unsigned(json, "alive", at->nodes[i].alive);
         json_unsigned(json, "unknown", at->nodes[i].unknown);
         json_end(json);

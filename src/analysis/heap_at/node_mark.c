@@ -102,29 +102,41 @@ static void node_mark_own_clock(struct node_mark_rank *rank, uint64_t *run_ticks
     *run_ticks = clock.end_ticks - clock.start_ticks;
 }
 
+struct node_mark_run {
+    struct node_mark_rank *rank;
+    uint64_t ticks;
+};
+
+static int node_mark_compare_machines(const void *left, const void *right)
+{
+    const struct node_mark_run *a = left, *b = right;
+    int order = strcmp(a->rank->machine, b->rank->machine);
+    return order ? order : (a->rank > b->rank) - (a->rank < b->rank);
+}
+
 /* The machine's clock is that of its first rank, with the tick of its longest run, which is known
  * best. A rank whose calendar differs from that by more than FAR_NS reads another counter, and
- * keeps its own clock. */
-static void node_mark_share_clock(struct node_mark_rank *ranks, const uint64_t *runs, size_t count,
-                                  const char *machine)
+ * keeps its own clock. `runs` are those of one machine. */
+static void node_mark_share_clock(const struct node_mark_run *runs, size_t count)
 {
     const double FAR_NS = 2e9;
     struct node_mark_clock shared = {UINT64_MAX, 0, 1};
     uint64_t longest = 0;
     for (size_t i = 0; i < count; i++) {
-        if (!ranks[i].has_clock || strcmp(ranks[i].machine, machine) != 0)
+        const struct node_mark_rank *rank = runs[i].rank;
+        if (!rank->has_clock)
             continue;
-        if (ranks[i].clock.ticks < shared.ticks) {
-            shared.ticks = ranks[i].clock.ticks;
-            shared.at_ns = ranks[i].clock.at_ns;
+        if (rank->clock.ticks < shared.ticks) {
+            shared.ticks = rank->clock.ticks;
+            shared.at_ns = rank->clock.at_ns;
         }
-        if (runs[i] >= longest)
-            shared.tick_ns = ranks[i].clock.tick_ns;
-        longest = runs[i] > longest ? runs[i] : longest;
+        if (runs[i].ticks >= longest)
+            shared.tick_ns = rank->clock.tick_ns;
+        longest = runs[i].ticks > longest ? runs[i].ticks : longest;
     }
     for (size_t i = 0; i < count; i++) {
-        struct node_mark_clock *own = &ranks[i].clock;
-        if (ranks[i].has_clock && !strcmp(ranks[i].machine, machine) &&
+        struct node_mark_clock *own = &runs[i].rank->clock;
+        if (runs[i].rank->has_clock &&
             fabs((double)own->at_ns - (double)node_mark_ns(&shared, own->ticks)) < FAR_NS)
             *own = shared;
     }
@@ -132,15 +144,18 @@ static void node_mark_share_clock(struct node_mark_rank *ranks, const uint64_t *
 
 void node_mark_clocks(struct node_mark_rank *ranks, size_t count)
 {
-    uint64_t *runs = memory_zeroed(count, sizeof *runs);
-    for (size_t i = 0; i < count; i++)
-        node_mark_own_clock(&ranks[i], &runs[i]);
+    struct node_mark_run *runs = memory_zeroed(count, sizeof *runs);
     for (size_t i = 0; i < count; i++) {
-        bool is_first = true;
-        for (size_t k = 0; k < i && is_first; k++)
-            is_first = strcmp(ranks[i].machine, ranks[k].machine) != 0;
-        if (is_first)
-            node_mark_share_clock(ranks, runs, count, ranks[i].machine);
+        runs[i].rank = &ranks[i];
+        node_mark_own_clock(&ranks[i], &runs[i].ticks);
+    }
+    if (count)
+        qsort(runs, count, sizeof *runs, node_mark_compare_machines);
+    for (size_t from = 0, past; from < count; from = past) {
+        for (past = from + 1; past < count; past++)
+            if (strcmp(runs[from].rank->machine, runs[past].rank->machine))
+                break;
+        node_mark_share_clock(runs + from, past - from);
     }
     free(runs);
 }
