@@ -190,6 +190,14 @@ rm -r held/*.tmk
 try tidemark serve held
 cat err
 
+echo "--- with traces, what its ranks held together is exact"
+for rank in 0 1; do
+    PMI_SIZE=2 PMI_RANK=$rank tidemark record -q --trace --job=traced --job-id=t "$VICTIMS/imbalance" >/dev/null
+done
+tidemark job --json traced | jq -c '.nodes[] | [.lower_bytes, .upper_bytes]' >told
+begin traced
+get p/0/ranks | sed 's/^200 //' | jq -c '.nodes[] | [.lower_bytes, .upper_bytes]' | cmp - told && echo "as tidemark job says"
+end
 echo "--- one file"
 tidemark html run64/ 2>&1
 tidemark html --ranks -o all.html two/a 2>&1

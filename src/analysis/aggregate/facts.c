@@ -131,19 +131,26 @@ bool facts_ended_well(const struct profile *profile)
 /* Of a job: how many of its ranks did not end as they should have. */
 static void facts_add_end_of_job(struct strbuf *out, const struct profile *profile)
 {
-    size_t bad = 0;
-    for (size_t i = 0; i < profile->rank_count; i++)
-        bad += !profile->ranks[i].beside && strcmp(profile->ranks[i].state, "complete") != 0;
+    size_t bad = 0, left = 0;
+    for (size_t i = 0; i < profile->rank_count; i++) {
+        const struct profile_rank *rank = &profile->ranks[i];
+        left += !rank->beside && !strcmp(rank->state, "left");
+        bad += !rank->beside && strcmp(rank->state, "left") && strcmp(rank->state, "complete");
+    }
     uint64_t missing = facts_number(profile, PROFILE_META_JOB_MISSING);
-    if (!bad && !missing)
+    if (!bad && !missing && !left)
         strbuf_add_string(out, facts_number(profile, PROFILE_META_JOB_LEFT_OUT)
                                    ? "all recorded ranks ended well"
                                    : "all ranks ended well");
     if (bad)
         strbuf_addf(out, "%zu rank%s died or %s not read whole", bad, bad == 1 ? "" : "s",
                     bad == 1 ? "was" : "were");
+    if (left)
+        strbuf_addf(out, "%show %zu rank%s ended is not known", bad ? ", " : "", left,
+                    left == 1 ? "" : "s");
     if (missing)
-        strbuf_addf(out, "%s%llu left nothing", bad ? ", " : "", (unsigned long long)missing);
+        strbuf_addf(out, "%s%llu left nothing", bad || left ? ", " : "",
+                    (unsigned long long)missing);
     uint64_t left_out = facts_number(profile, PROFILE_META_JOB_LEFT_OUT);
     if (left_out)
         strbuf_addf(out, "; %llu more were not recorded", (unsigned long long)left_out);

@@ -101,12 +101,14 @@ void job_init(struct job *job, struct job_summary *summary, const char *id, cons
     for (int i = 0; i < JOB_FIGURES; i++)
         job->knows[i] = job_summary_knows(&job->summary, (enum job_figure)i);
     job->nodes = job_nodes(&job->summary, &job->node_count);
+    job->rank_nodes = job_nodes_of_ranks(&job->summary, job->nodes, job->node_count);
 }
 
 void job_release(struct job *job)
 {
     job_summary_release(&job->summary);
     free(job->nodes);
+    free(job->rank_nodes);
     *job = (struct job){0};
 }
 

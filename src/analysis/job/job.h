@@ -33,6 +33,7 @@ struct job {
     uint64_t left_out;           /* not to be recorded, and without any process here */
     struct job_node_peak *nodes;
     size_t node_count;
+    uint32_t *rank_nodes;    /* by index of its rank: the node's; JOB_NO_NODE */
     bool knows[JOB_FIGURES]; /* of its functions and libraries: do all ranks that count say it? */
 };
 /* Takes over what is in `summary`. The strings stay the caller's; `recorded_ranks` may be NULL. */

@@ -71,6 +71,13 @@ static void job_digest_take_identity(struct job_rank *rank, const struct profile
     rank->sample_bytes = profile->sample_bytes;
 }
 
+/* Of one that did not die. In the place of one that executed another program, that one goes on. */
+static bool job_digest_ended_well(const struct profile *profile, const char *end)
+{
+    return !strcmp(end, "exec") ||
+           (!strcmp(end, "exit") && profile_get(profile, PROFILE_META_END_STATUS));
+}
+
 static void job_digest_take_state(struct job_rank *rank, const struct profile *profile)
 {
     const char *end = profile_get(profile, PROFILE_META_END);
@@ -89,6 +96,8 @@ static void job_digest_take_state(struct job_rank *rank, const struct profile *p
     } else if (status && !strcmp(end, "exit")) {
         rank->state = JOB_DIED;
         rank->status = status;
+    } else if (!job_digest_ended_well(profile, end)) {
+        rank->state = JOB_LEFT;
     }
 }
 

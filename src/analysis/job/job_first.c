@@ -102,6 +102,8 @@ static void job_first_say_end(struct profile_rank *row, const struct job_file *f
         row->state = job_state_name(JOB_RUNNING);
     else if (is_exit || is_signal)
         row->state = job_state_name(status ? JOB_DIED : JOB_COMPLETE);
+    else if (file->state == MANIFEST_LEFT)
+        row->state = job_state_name(JOB_LEFT);
 }
 
 static int job_first_put_rank(struct profile_writer *writer, const struct job_file *file,

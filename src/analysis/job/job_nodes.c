@@ -8,6 +8,7 @@
 #include <string.h>
 #include "base/memory.h"
 #include "base/array.h"
+#include "base/search.h"
 
 /* ---- The walk ------------------------------------------------------------------------------ */
 
@@ -220,8 +221,7 @@ static void job_nodes_find_top(struct job_node_peak *node, const struct job_summ
     }
 }
 
-void job_node_take_mark(struct job_node_peak *node, const struct job_summary *summary,
-                        const struct job_node_mark *mark, bool is_all)
+void job_node_take_mark(struct job_node_peak *node, const struct job_node_mark *mark, bool is_all)
 {
     job_nodes_raise(&node->lower_bytes, mark->bytes);
     job_nodes_raise(&node->upper_bytes, node->lower_bytes);
@@ -231,9 +231,8 @@ void job_node_take_mark(struct job_node_peak *node, const struct job_summary *su
     node->lower_bytes = node->upper_bytes = mark->bytes;
     node->at_unix_ns = mark->at_unix_ns;
     node->top_count = 0;
-    for (size_t i = 0; i < summary->rank_count; i++)
-        if (!strcmp(job_node_key(&summary->ranks[i]), node->key))
-            job_nodes_take_top(node, i, mark->rank_bytes[i]);
+    for (size_t i = 0; i < mark->rank_count; i++)
+        job_nodes_take_top(node, mark->ranks[i], mark->rank_bytes[i]);
 }
 
 static bool job_nodes_are_dated(const struct job_rank **members, size_t count)
@@ -339,6 +338,8 @@ static struct job_node_peak job_nodes_look_at(const struct job_summary *summary,
     }
     job_nodes_find_peak(&node, all, members);
     job_nodes_find_top(&node, summary, all, members);
+    if (!job_nodes_are_dated(all, members)) /* it is alone: when in its run is known, not when */
+        node.at_unix_ns = node.resident_at_unix_ns = 0;
     return node;
 }
 
@@ -381,6 +382,32 @@ struct job_node_peak *job_nodes(const struct job_summary *summary, size_t *count
         qsort(nodes, *count, sizeof *nodes, job_nodes_compare_names);
     free(all);
     return nodes;
+}
+
+static int job_nodes_compare_keys(const void *left, const void *right, void *context)
+{
+    const struct job_node_peak *nodes = context;
+    return strcmp(nodes[*(const uint32_t *)left].key, nodes[*(const uint32_t *)right].key);
+}
+
+uint32_t *job_nodes_of_ranks(const struct job_summary *summary, const struct job_node_peak *nodes,
+                             size_t count)
+{
+    uint32_t *by_key = memory_resize(NULL, count, sizeof *by_key);
+    uint32_t *of = memory_resize(NULL, summary->rank_count, sizeof *of);
+    for (size_t i = 0; i < count; i++)
+        by_key[i] = (uint32_t)i;
+    if (count)
+        qsort_r(by_key, count, sizeof *by_key, job_nodes_compare_keys, (void *)nodes);
+    for (size_t i = 0; i < summary->rank_count; i++) {
+        const char *key = job_node_key(&summary->ranks[i]);
+        size_t first = 0;
+        SEARCH_FIRST(first, count, at, strcmp(nodes[by_key[at]].key, key) < 0);
+        bool is_there = first < count && !strcmp(nodes[by_key[first]].key, key);
+        of[i] = is_there ? by_key[first] : JOB_NO_NODE;
+    }
+    free(by_key);
+    return of;
 }
 
 /* ---- The whole job ------------------------------------------------------------------------- */

@@ -55,13 +55,19 @@ const char *job_node_key(const struct job_rank *rank);
 /* What the traces of its ranks say: what they held together at most, when, and each of them. */
 struct job_node_mark {
     uint64_t bytes, at_unix_ns;
-    const uint64_t *rank_bytes; /* by index in the summary */
+    const size_t *ranks; /* indices in the summary */
+    const uint64_t *rank_bytes;
+    size_t rank_count;
 };
 /* Exact where the traces are all that ran on the node; else a lower bound. */
-void job_node_take_mark(struct job_node_peak *node, const struct job_summary *summary,
-                        const struct job_node_mark *mark, bool is_all);
+void job_node_take_mark(struct job_node_peak *node, const struct job_node_mark *mark, bool is_all);
 /* By name; *count of them, in malloc'd memory. The summary is sorted. */
 struct job_node_peak *job_nodes(const struct job_summary *summary, size_t *count);
+/* By index of its rank, in malloc'd memory: the node's index; JOB_NO_NODE: it is not known which,
+ * and nothing could be read of the rank. */
+#define JOB_NO_NODE UINT32_MAX
+uint32_t *job_nodes_of_ranks(const struct job_summary *summary, const struct job_node_peak *nodes,
+                             size_t count);
 
 /* The whole job on one clock in `count` equal intervals from its first start to its last end, as
  * if all clocks were one. resident_max is unknown where none was seen. */

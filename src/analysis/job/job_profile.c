@@ -47,8 +47,13 @@ static int job_profile_put_facts(struct profile_writer *writer, const struct job
         {PROFILE_META_JOB_MISSING, job->missing},
         {PROFILE_META_JOB_LEFT_OUT, job->left_out},
         {"job_steps", JOB_STEPS},
-        {PROFILE_META_START, course->start_unix_ns},
-        {PROFILE_META_DURATION, course->duration_ns},
+    };
+    const struct { /* of a job of which no rank says when it began, neither is known */
+        const char *key;
+        struct figure value;
+    } times[] = {
+        {PROFILE_META_START, job_known(course->start_unix_ns)},
+        {PROFILE_META_DURATION, job_known(course->duration_ns)},
     };
     int error = job->level == MEMORY_HEAP
                     ? 0
@@ -57,6 +62,10 @@ static int job_profile_put_facts(struct profile_writer *writer, const struct job
         error = job_profile_put_text(writer, texts[i].key, texts[i].value);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers && !error; i++)
         error = profile_put_integer(writer, numbers[i].key, (int64_t)numbers[i].value);
+    for (size_t i = 0; i < sizeof times / sizeof *times && !error; i++)
+        if (figure_known(times[i].value))
+            error =
+                profile_put_integer(writer, times[i].key, (int64_t)figure_or(times[i].value, 0));
     return error;
 }
 
@@ -207,7 +216,9 @@ static int job_profile_put_program(struct profile_writer *writer, const struct j
     program.all_peak_bytes = program.all_peak_ticks = FIGURE_UNKNOWN;
     program.discard_count = program.discard_bytes = FIGURE_UNKNOWN;
     program.total.peak_bytes = tree->peak_sum;
-    program.total.peak_ticks = figure_of(course->at_unix_ns - course->start_unix_ns);
+    program.total.peak_ticks = course->start_unix_ns
+                                   ? figure_of(course->at_unix_ns - course->start_unix_ns)
+                                   : FIGURE_UNKNOWN;
     return profile_put_program(writer, &program);
 }
 
@@ -285,15 +296,6 @@ static int job_profile_put_course(struct profile_writer *writer, const struct jo
 
 /* ---- Ranks and nodes ----------------------------------------------------------------------- */
 
-/* The number of the node that a rank is on, from 1. */
-static uint32_t job_profile_node_of(const struct job *job, const struct job_rank *rank)
-{
-    for (size_t i = 0; i < job->node_count; i++)
-        if (!strcmp(job->nodes[i].key, job_node_key(rank)))
-            return (uint32_t)i + 1;
-    return 0;
-}
-
 static int job_profile_put_rank(struct profile_writer *writer, const struct job *job, size_t index)
 {
     const struct job_rank *rank = &job->summary.ranks[index];
@@ -304,7 +306,7 @@ static int job_profile_put_rank(struct profile_writer *writer, const struct job 
         .state = job_state_name(rank->state),
         .file = rank->file,
         .note = rank->note,
-        .node = job_profile_node_of(job, rank),
+        .node = job->rank_nodes[index] + 1, /* 0: of none */
         .pid = rank->pid,
         .signal = rank->signal,
         .status = rank->status,

@@ -13,10 +13,9 @@
 const char *job_state_name(enum job_state state)
 {
     static const char *const names[JOB_STATES] = {
-        [JOB_COMPLETE] = "complete", [JOB_DIED] = "died",
-        [JOB_CUT] = "cut",           [JOB_RUNNING] = "running",
-        [JOB_BEGUN] = "begun",       [JOB_DAMAGED] = "damaged",
-        [JOB_MISSING] = "missing",   [JOB_UNREADABLE] = "unreadable",
+        [JOB_COMPLETE] = "complete", [JOB_DIED] = "died",       [JOB_LEFT] = "left",
+        [JOB_CUT] = "cut",           [JOB_RUNNING] = "running", [JOB_BEGUN] = "begun",
+        [JOB_DAMAGED] = "damaged",   [JOB_MISSING] = "missing", [JOB_UNREADABLE] = "unreadable",
     };
     return names[state];
 }

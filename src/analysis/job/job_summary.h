@@ -32,6 +32,8 @@
 enum job_state {
     JOB_COMPLETE = 0, /* ended by itself, status 0 */
     JOB_DIED,         /* by a signal or with another status; recorded up to there */
+    JOB_LEFT,         /* it ran on when its recording ended, or nobody saw with which status it
+                         ended: figures are of all that was to be recorded */
     JOB_CUT,          /* the recording did not come to its end: figures are as of the last commit */
     JOB_RUNNING,      /* still being recorded: likewise */
     JOB_BEGUN,        /* likewise, and nothing can be read of it yet: listed, in no statistics */

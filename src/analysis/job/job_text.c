@@ -238,15 +238,13 @@ static const char *job_text_verdict(double imbalance)
                               : "very uneven";
 }
 
-/* Ranks that left nothing, or of which nothing can be read, are in no sum. */
-static void job_text_add_how_many(struct job_text *text)
+void job_text_add_how_many(struct strbuf *out, const struct job *job)
 {
-    const struct job *job = text->job;
     uint64_t all = job->size - job->left_out;
     if (job->ranks < all)
-        strbuf_addf(&text->out, "%zu of %s ", job->ranks, human_exact(all).text);
+        strbuf_addf(out, "%zu of %s ", job->ranks, human_exact(all).text);
     else
-        strbuf_addf(&text->out, "all %s", job->recorded_ranks ? "recorded " : "");
+        strbuf_addf(out, "all %s", job->recorded_ranks ? "recorded " : "");
 }
 
 static void job_text_add_spread(struct job_text *text)
@@ -257,7 +255,7 @@ static void job_text_add_spread(struct job_text *text)
     job_bytes(text, job_whole(peaks->mean), 9);
     strbuf_addf(&text->out, "  %s in ",
                 human_bytes(peaks->sum > UINT64_MAX ? UINT64_MAX : (uint64_t)peaks->sum).text);
-    job_text_add_how_many(text);
+    job_text_add_how_many(&text->out, text->job);
     strbuf_add_string(&text->out, "ranks, each at its own moment\n");
     job_label(text, "deviation");
     job_bytes(text, job_whole(peaks->deviation), 9);
@@ -395,6 +393,12 @@ static void job_text_add_marks(struct job_text *text)
 
 /* ---- Ranks that are not as they should be -------------------------------------------------- */
 
+/* Ended well, or recorded for as long as it was to be. */
+static bool job_text_is_whole(const struct job_rank *rank)
+{
+    return rank->state == JOB_COMPLETE || rank->state == JOB_LEFT;
+}
+
 static void job_text_add_fate(struct strbuf *out, const struct job_rank *rank)
 {
     const char *name = rank->signal ? sigabbrev_np((int)rank->signal) : NULL;
@@ -437,7 +441,7 @@ static void job_text_add_fate(struct strbuf *out, const struct job_rank *rank)
     }
     if (!rank->note)
         return;
-    if (job_rank_is_read(rank) && rank->state != JOB_COMPLETE)
+    if (job_rank_is_read(rank) && !job_text_is_whole(rank))
         strbuf_add_string(out, "; ");
     text_add_safe_string(out, rank->note);
 }
@@ -445,7 +449,7 @@ static void job_text_add_fate(struct strbuf *out, const struct job_rank *rank)
 /* A rank that ended well may have an entry that is damaged. */
 static bool job_text_is_amiss(const struct job_rank *rank)
 {
-    return rank->state != JOB_COMPLETE || rank->note;
+    return !job_text_is_whole(rank) || rank->note;
 }
 
 static void job_text_add_fates(struct job_text *text, size_t *shown)

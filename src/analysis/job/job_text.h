@@ -39,6 +39,8 @@ void job_name(struct job_text *text, const char *name, const char *through, cons
               size_t used);
 /* "rank 7", or its file where no number is known. Safe. */
 void job_add_rank_name(struct strbuf *out, const struct job_rank *rank);
+/* "all ", or "61 of 64 " where ranks left nothing or cannot be read: those are in no sum. */
+void job_text_add_how_many(struct strbuf *out, const struct job *job);
 struct figure job_whole(double bytes);
 /* The marks differ by a thousandth at most: nothing to explain. */
 bool job_is_even(const struct statistics *peaks);

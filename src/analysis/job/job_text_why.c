@@ -152,13 +152,24 @@ static void job_why_sum(struct job_text *text, const struct job_entry *entry, do
     job_name(text, entry->name, entry->through, entry->module, 45);
 }
 
+/* Ranks of which nothing is known at the peak have no part in the sums. */
+static void job_why_title_functions(struct job_text *text)
+{
+    struct strbuf rest = STRBUF_INIT;
+    strbuf_add_string(&rest, "at each rank's own peak, over ");
+    job_text_add_how_many(&rest, text->job);
+    strbuf_add_string(&rest, "ranks");
+    job_title(text, "Functions", rest.data);
+    strbuf_release(&rest);
+}
+
 void job_add_functions(struct job_text *text)
 {
     const struct job_summary *summary = &text->job->summary;
     size_t count;
     uint32_t *order = job_order(summary, 1u << JOB_FUNCTION, JOB_AT_PEAK, &count);
     if (count && summary->entries[order[0]].of[JOB_AT_PEAK].ranks) {
-        job_title(text, "Functions", "at each rank's own peak, over all ranks");
+        job_why_title_functions(text);
         job_headings(text, job_function_columns,
                      sizeof job_function_columns / sizeof *job_function_columns);
     }
@@ -199,10 +210,12 @@ static void job_why_library(struct job_text *text, const char *name, const job_u
                             struct figure most, bool is_group)
 {
     const struct job *job = text->job;
+    bool is_known = job->knows[JOB_AT_PEAK];
+    double all = is_known ? (double)job->peaks.sum : 0; /* of 0 there is no share */
     job_row(text, job_library_columns);
-    job_cell(text, human_percent((double)figures[JOB_AT_PEAK], (double)job->peaks.sum).text);
+    job_cell(text, human_percent((double)figures[JOB_AT_PEAK], all).text);
     job_cell_bytes(text, job_why_mean_of(job, figures, JOB_AT_PEAK));
-    job_cell_bytes(text, most);
+    job_cell_bytes(text, is_known ? most : FIGURE_UNKNOWN);
     job_cell_bytes(text, job_why_mean_of(job, figures, JOB_AT_EXIT));
     job_cell_bytes(text, job_why_mean_of(job, figures, JOB_CUMULATED));
     job_cell(text, is_group ? "" : "  ");

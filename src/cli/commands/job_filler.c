@@ -17,6 +17,7 @@
 #include "base/now.h"
 #include "base/strbuf.h"
 #include "base/term.h"
+#include "commands/job_marks.h"
 #include "commands/output.h"
 #include "job/job.h"
 #include "job/job_first.h"
@@ -263,6 +264,11 @@ static void job_filler_finish(struct job_filler *filling, struct job_filler_item
     struct job job;
     const struct job_files *files = item->job.files;
     job_init(&job, summary, files->id, item->job.name, files->recorded_ranks);
+    job_marks_find(&job, files, &filling->stops);
+    if (atomic_load(&filling->stops)) {
+        job_release(&job);
+        return;
+    }
     const char *why = job_filler_write(item, &job, tree);
     if (why) {
         served_reading_fail(&item->reading, why);

@@ -8,12 +8,35 @@
 #include "base/memory.h"
 #include "heap_at/node_mark.h"
 
+/* Ranks with figures, those of one node side by side. */
 struct marking {
     struct job *job;
     const struct job_files *files;
-    struct node_mark_rank
-        *marks; /* by index in the summary; ranks of other nodes have no trace here */
+    size_t *ranks; /* indices in the summary */
+    size_t *first; /* by node: where its ranks begin; behind the last: how many there are */
 };
+
+/* Counts the ranks of each node, and lays them out. */
+static void job_marks_lay_out(struct marking *marking)
+{
+    const struct job *job = marking->job;
+    size_t count = job->summary.rank_count;
+    marking->first = memory_zeroed(job->node_count + 2, sizeof *marking->first);
+    marking->ranks = memory_resize(NULL, count, sizeof *marking->ranks);
+    for (int pass = 0; pass < 2; pass++) {
+        for (size_t i = 0; i < count; i++) {
+            uint32_t node = job->rank_nodes[i];
+            if (node == JOB_NO_NODE || !job_rank_has_levels(&job->summary.ranks[i]))
+                continue;
+            if (pass)
+                marking->ranks[marking->first[node + 1]++] = i;
+            else
+                marking->first[node + 2]++;
+        }
+        for (size_t i = 2; !pass && i < job->node_count + 2; i++)
+            marking->first[i] += marking->first[i - 1];
+    }
+}
 
 static const struct job_file *job_marks_file(const struct marking *marking, size_t rank)
 {
@@ -21,55 +44,56 @@ static const struct job_file *job_marks_file(const struct marking *marking, size
     return place < marking->files->count ? &marking->files->files[place] : NULL;
 }
 
-/* Picks the ranks that ran on the node and have figures. `is_all`: each of them has a trace. */
-static bool job_marks_choose(struct marking *marking, const struct job_node_peak *node,
-                             bool *is_all)
+/* The traces of the ranks. *any: there is one; *is_all: each of them has one. */
+static struct node_mark_rank *job_marks_choose(const struct marking *marking, const size_t *ranks,
+                                               size_t count, bool *any, bool *is_all)
 {
-    const struct job_summary *summary = &marking->job->summary;
-    bool any = false;
-    *is_all = !node->unread;
-    for (size_t i = 0; i < summary->rank_count; i++) {
-        const struct job_file *file = job_marks_file(marking, i);
-        bool is_here = job_rank_has_levels(&summary->ranks[i]) &&
-                       !strcmp(job_node_key(&summary->ranks[i]), node->key);
-        bool has_trace = is_here && file && file->trace && file->start_unix_ns >= 0;
-        marking->marks[i] = (struct node_mark_rank){
+    struct node_mark_rank *marks = memory_zeroed(count, sizeof *marks);
+    *any = false;
+    for (size_t i = 0; i < count; i++) {
+        const struct job_file *file = job_marks_file(marking, ranks[i]);
+        bool has_trace = file && file->trace && file->start_unix_ns >= 0;
+        marks[i] = (struct node_mark_rank){
             .trace_path = has_trace ? file->trace : NULL,
             .machine = "",
             .start_ns = has_trace ? figure_of((uint64_t)file->start_unix_ns) : FIGURE_UNKNOWN};
-        any |= has_trace;
-        *is_all &= !is_here || has_trace;
+        *any |= has_trace;
+        *is_all &= has_trace;
     }
-    return any;
+    return marks;
 }
 
-static void job_marks_find_one(struct marking *marking, struct job_node_peak *node)
+static void job_marks_find_one(const struct marking *marking, struct job_node_peak *node,
+                               const size_t *ranks, size_t count)
 {
-    size_t count = marking->job->summary.rank_count;
-    struct node_mark mark;
-    bool is_all;
-    if (!job_marks_choose(marking, node, &is_all))
-        return;
-    node_mark_clocks(marking->marks, count);
-    if (node_mark_find(marking->marks, count, &mark) || !mark.is_found)
-        return;
+    struct node_mark mark = {0};
+    bool any, is_all = !node->unread;
+    struct node_mark_rank *marks = job_marks_choose(marking, ranks, count, &any, &is_all);
     uint64_t *bytes = memory_zeroed(count, sizeof *bytes);
-    for (size_t i = 0; i < count; i++) {
-        bytes[i] = marking->marks[i].bytes;
-        if (marking->marks[i].trace_path)
-            is_all &= marking->marks[i].is_read && marking->marks[i].is_whole;
+    if (any)
+        node_mark_clocks(marks, count);
+    if (any && !node_mark_find(marks, count, &mark) && mark.is_found) {
+        for (size_t i = 0; i < count; i++) {
+            bytes[i] = marks[i].bytes;
+            if (marks[i].trace_path)
+                is_all &= marks[i].is_read && marks[i].is_whole;
+        }
+        job_node_take_mark(
+            node, &(struct job_node_mark){mark.bytes, mark.time_ns, ranks, bytes, count}, is_all);
     }
-    struct job_node_mark taken = {mark.bytes, mark.time_ns, bytes};
-    job_node_take_mark(node, &marking->job->summary, &taken, is_all);
     free(bytes);
+    free(marks);
 }
 
-void job_marks_find(struct job *job, const struct job_files *files)
+void job_marks_find(struct job *job, const struct job_files *files, const atomic_bool *stops)
 {
-    struct marking marking = {job, files,
-                              memory_zeroed(job->summary.rank_count, sizeof *marking.marks)};
-    if (job->level == MEMORY_HEAP)
-        for (size_t i = 0; i < job->node_count; i++)
-            job_marks_find_one(&marking, &job->nodes[i]);
-    free(marking.marks);
+    struct marking marking = {.job = job, .files = files};
+    if (job->level != MEMORY_HEAP)
+        return;
+    job_marks_lay_out(&marking);
+    for (size_t i = 0; i < job->node_count && !(stops && atomic_load(stops)); i++)
+        job_marks_find_one(&marking, &job->nodes[i], marking.ranks + marking.first[i],
+                           marking.first[i + 1] - marking.first[i]);
+    free(marking.first);
+    free(marking.ranks);
 }

@@ -27,6 +27,7 @@
 #include "base/now.h"
 #include "commands/job_choice.h"
 #include "commands/job_listing.h"
+#include "commands/job_marks.h"
 #include "commands/output.h"
 #include "job/job.h"
 #include "job/job_first.h"
@@ -293,6 +294,7 @@ static void showing_analyse(const char *path, struct job_files *files, struct jo
     term_progress_end();
     free(order);
     job_init(job, &summary, files->id, path, files->recorded_ranks);
+    job_marks_find(job, files, NULL);
 }
 
 static int showing_write_job(struct showing_opening *opening, const struct job *job,

@@ -71,6 +71,33 @@ static void what_a_tool_does_not_say_is_no_damage(void **state)
     random_profile_free(profile);
 }
 
+static enum job_state state_of(const char *end, const char *status)
+{
+    struct profile_meta said[] = {{PROFILE_META_END, end, false},
+                                  {PROFILE_META_END_STATUS, status, true}};
+    struct profile *profile = imported(figure_of(5000));
+    profile->meta = said;
+    profile->meta_count = status ? 2 : 1;
+    struct job_summary digest = digest_of(profile, 0);
+    enum job_state state = digest.ranks[0].state;
+    job_summary_release(&digest);
+    profile->meta = meta;
+    random_profile_free(profile);
+    return state;
+}
+
+static void an_end_that_nobody_saw_is_no_good_one(void **state)
+{
+    (void)state;
+    assert_int_equal(state_of("exit", "0"), JOB_COMPLETE);
+    assert_int_equal(state_of("exit", "3"), JOB_DIED);
+    assert_int_equal(state_of("exec", NULL), JOB_COMPLETE);
+    assert_int_equal(state_of("exit", NULL), JOB_LEFT);
+    assert_int_equal(state_of("detached", NULL), JOB_LEFT);
+    assert_int_equal(state_of("unknown", NULL), JOB_CUT);
+    assert_string_equal(job_state_name(JOB_LEFT), "left");
+}
+
 /* "mapped 16.0 EiB by 18,446,744,073,709,551,615 calls" was the sum of two that do not know it. */
 static void the_unknown_of_two_is_unknown_of_both(void **state)
 {
@@ -127,6 +154,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_a_tool_does_not_say_is_no_damage),
+        cmocka_unit_test(an_end_that_nobody_saw_is_no_good_one),
         cmocka_unit_test(the_unknown_of_two_is_unknown_of_both),
         cmocka_unit_test(a_rank_without_a_peak_is_in_no_sum),
     };

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "../../files/profile/scratch.h"
+#include "aggregate/facts.h"
 #include "job/job.h"
 #include "job/job_profile.h"
 #include "job/job_run.h"
@@ -378,6 +379,87 @@ static void what_ranks_lack_is_said_once(void **state)
     job_files_release(&files);
 }
 
+static size_t comparisons;
+
+/* Counts what is compared, by the code under test too. */
+int strcmp(const char *one, const char *other)
+{
+    comparisons++;
+    for (; *one && *one == *other; one++, other++)
+        ;
+    return (unsigned char)*one - (unsigned char)*other;
+}
+
+/* Each node has two ranks, of which the second is `left`. */
+static void make_ranks(struct job *job, uint32_t count, uint64_t start_unix_ns)
+{
+    struct job_summary summary = {0};
+    for (uint32_t i = 0; i < count; i++) {
+        struct job_rank rank = {.rank = i,
+                                .place = i,
+                                .rank_known = true,
+                                .state = i % 2 ? JOB_LEFT : JOB_COMPLETE,
+                                .file = memory_copy_string("f"),
+                                .start_unix_ns = start_unix_ns,
+                                .duration_ns = 1000,
+                                .peak_bytes = FIGURE_OF(1000)};
+        char node[16];
+        snprintf(node, sizeof node, "n%u", i / 2 * 7919 % (count / 2));
+        rank.node = memory_copy_string(node);
+        job_summary_add_rank(&summary, &rank);
+    }
+    job_init(job, &summary, "", "job", NULL);
+}
+
+static void the_nodes_of_many_ranks_are_found_by_bisection(void **state)
+{
+    (void)state;
+    enum { MANY = 3000 };
+    struct job job;
+    struct job_tree tree = {0};
+    struct profile *profile;
+    unlink(scratch("job.tmk"));
+    comparisons = 0;
+    make_ranks(&job, MANY, 1000000);
+    assert_int_equal(job.node_count, MANY / 2);
+    assert_int_equal(job_profile_write(scratch("job.tmk"), &job, &tree), 0);
+    size_t compared = comparisons;
+    assert_int_equal(profile_read(&profile, scratch("job.tmk")), 0);
+    for (size_t i = 0; i < MANY; i++) {
+        char node[16];
+        snprintf(node, sizeof node, "n%zu", i / 2 * 7919 % (MANY / 2));
+        assert_string_equal(profile->node_peaks[profile->ranks[i].node - 1].name, node);
+    }
+    print_message("%zu comparisons for %d ranks\n", compared, MANY);
+    assert_true(compared < (size_t)MANY * 100); /* ranks by nodes: 750 */
+    profile_free(profile);
+    job_tree_release(&tree);
+    job_release(&job);
+}
+
+static void what_nobody_saw_is_not_written(void **state)
+{
+    (void)state;
+    struct job job;
+    struct job_tree tree = {0};
+    struct profile *profile;
+    unlink(scratch("job.tmk"));
+    make_ranks(&job, 4, 0);
+    assert_int_equal(job_profile_write(scratch("job.tmk"), &job, &tree), 0);
+    assert_int_equal(profile_read(&profile, scratch("job.tmk")), 0);
+    assert_null(profile_get(profile, PROFILE_META_START));
+    assert_null(profile_get(profile, PROFILE_META_DURATION));
+    assert_string_equal(profile_get(profile, PROFILE_META_END), "unknown");
+    assert_null(profile_get(profile, PROFILE_META_END_STATUS));
+    struct strbuf outcome = STRBUF_INIT;
+    facts_add_outcome(&outcome, profile);
+    assert_string_equal(outcome.data, "how 2 ranks ended is not known");
+    strbuf_release(&outcome);
+    profile_free(profile);
+    job_tree_release(&tree);
+    job_release(&job);
+}
+
 /* What readers on other nodes are told; a damaged entry may say any time. */
 static void any_start_is_passed_on(void **state)
 {
@@ -410,6 +492,8 @@ int main(void)
         cmocka_unit_test(what_is_wrong_with_an_entry_is_said),
         cmocka_unit_test(what_is_being_written_is_not_damaged),
         cmocka_unit_test(a_job_profile_is_read_back),
+        cmocka_unit_test(the_nodes_of_many_ranks_are_found_by_bisection),
+        cmocka_unit_test(what_nobody_saw_is_not_written),
         cmocka_unit_test(what_ranks_lack_is_said_once),
     };
     return cmocka_run_group_tests(tests, scratch_begin, scratch_end);

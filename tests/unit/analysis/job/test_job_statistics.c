@@ -250,6 +250,62 @@ static void what_was_not_read_is_not_nothing(void **state)
     job_release(&job);
 }
 
+static char *text_of(const struct job *job)
+{
+    struct job_options options = {.style = {.columns = 100}, .top = 10, .rows = 10};
+    char *text = NULL;
+    size_t length;
+    FILE *out = open_memstream(&text, &length);
+    assert_int_equal(job_text(out, job, &options), 0);
+    fclose(out);
+    return text;
+}
+
+/* Rank 2 ended well, and does not say its high-water mark. */
+static void shares_of_what_is_not_known_are_not_said(void **state)
+{
+    (void)state;
+    struct job_summary summary = {0};
+    struct job job;
+    for (uint32_t i = 0; i < 3; i++)
+        add(&summary, i, 4000);
+    summary.ranks[2].peak_bytes = FIGURE_UNKNOWN;
+    uint32_t function = job_summary_entry(&summary, JOB_FUNCTION, "mesh", "app");
+    uint32_t library = job_summary_entry(&summary, JOB_LIBRARY, "", "libz.so.1");
+    for (uint32_t i = 0; i < 2; i++) {
+        job_sum_add(&summary.entries[function].of[JOB_AT_PEAK], 1000, i);
+        job_sum_add(&summary.entries[library].of[JOB_AT_PEAK], 1000, i);
+    }
+    job_init(&job, &summary, "", "job", NULL);
+    char *text = text_of(&job);
+    assert_non_null(strstr(text, "own peak, over 2 of 3 ranks\n"));
+    assert_non_null(strstr(text, "\n        -         -         -")); /* share, mean and most */
+    free(text);
+    job_release(&job);
+}
+
+static void a_rank_without_a_beginning_has_no_date(void **state)
+{
+    (void)state;
+    struct job_summary summary = {0};
+    struct job job;
+    struct job_rank rank = random_rank(0);
+    rank.state = JOB_COMPLETE;
+    rank.is_helper = false;
+    rank.peak_bytes = figure_of(1000);
+    rank.start_unix_ns = 0;
+    rank.duration_ns = 1000000;
+    memset(rank.requested_max, 0, sizeof rank.requested_max);
+    rank.requested_max[JOB_STEPS / 2] = JOB_SHARE; /* in 1970, if 0 were a date */
+    job_summary_add_rank(&summary, &rank);
+    job_init(&job, &summary, "", "job", NULL);
+    assert_int_equal(job.node_count, 1);
+    assert_int_equal(job.nodes[0].upper_bytes, 1000);
+    assert_int_equal(job.nodes[0].at_unix_ns, 0);
+    assert_int_equal(job.rank_nodes[0], 0);
+    job_release(&job);
+}
+
 static void what_holds_nothing_peaks_as_it_begins(void **state)
 {
     (void)state;
@@ -337,6 +393,8 @@ int main(void)
         cmocka_unit_test(combined_peaks_are_those_of_every_moment),
         cmocka_unit_test(marks_without_a_beginning_may_be_beside_each_other),
         cmocka_unit_test(what_was_not_read_is_not_nothing),
+        cmocka_unit_test(shares_of_what_is_not_known_are_not_said),
+        cmocka_unit_test(a_rank_without_a_beginning_has_no_date),
         cmocka_unit_test(what_holds_nothing_peaks_as_it_begins),
         cmocka_unit_test(missing_ranks_are_found_in_runs),
         cmocka_unit_test(ranks_that_were_left_out_are_not_missing),
