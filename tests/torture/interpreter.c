@@ -1,7 +1,9 @@
-/* A program with the exports of Perl 5.36: the recorder reads its frames. Their memory goes away in
- * every way that there is, under an interpreter that still names it: a reader that remembers that
- * the memory was there would end the program. */
+/* A program with the exports of Perl 5.36: the recorder reads its frames. gone_memory: their memory
+ * goes away in every way that there is, under an interpreter that still names it: a reader that
+ * remembers that the memory was there would end the program. ended_threads: threads that run it
+ * come and go. */
 #include "torture.h"
+#include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -75,8 +77,7 @@ static void detach(void *page)
     CHECK(!shmdt(page));
 }
 
-EXPORT void Perl_runops_standard(void);
-EXPORT void Perl_runops_standard(void)
+static void memory_goes(void)
 {
     static const struct {
         void *(*begin)(void);
@@ -99,13 +100,70 @@ EXPORT void Perl_runops_standard(void)
     }
 }
 
+/* Bytes of the address space. */
+static size_t address_space(void)
+{
+    unsigned long pages = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+    CHECK(file && fscanf(file, "%lu", &pages) == 1 && !fclose(file));
+    return pages * PAGE;
+}
+
+EXPORT void Perl_runops_standard(void (*script)(void));
+static void *run_in_thread(void *argument);
+
+static void run_threads(int count)
+{
+    for (int i = 0; i < count; i++) {
+        pthread_t thread;
+        CHECK(!pthread_create(&thread, NULL, run_in_thread, NULL) && !pthread_join(thread, NULL));
+    }
+}
+
+/* Threads that run scripts and end, one after the other, leave nothing behind. */
+static void threads_end(void)
+{
+    static struct statement statement = {.type = NEXTSTATE, .line = 1};
+    enum { WARM = 20, THREADS = 300, MOST_BYTES = 32 << 20 };
+    PL_curcop = &statement;
+    run_threads(WARM);
+    size_t before = address_space();
+    run_threads(THREADS);
+    size_t after = address_space();
+    bool is_little = after <= before + MOST_BYTES;
+    printf("%d threads left %s\n", THREADS, is_little ? "little" : "much");
+}
+
+static void work(void)
+{
+    torture_work(10);
+}
+
+EXPORT void Perl_runops_standard(void (*script)(void))
+{
+    script();
+    __asm__ volatile("" ::: "memory"); /* no jump in place of the call */
+}
+
+static void *run_in_thread(void *argument)
+{
+    (void)argument;
+    Perl_runops_standard(work);
+    return NULL;
+}
+
 int main(int argc, char **argv)
 {
-    CHECK(argc == 2 && !strcmp(argv[1], "gone_memory"));
+    static const struct {
+        const char *name;
+        void (*run)(void);
+    } cases[] = {{"gone_memory", memory_goes}, {"ended_threads", threads_end}};
+
     CHECK(offsetof(struct statement, line) == 36 && offsetof(struct level, index) == 32);
     PL_curstackinfo = &level;
-    Perl_runops_standard();
-    puts("all of it has gone");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        if (argc == 2 && !strcmp(argv[1], cases[i].name))
+            Perl_runops_standard(cases[i].run);
     torture_tell();
     return 0;
 }

@@ -140,6 +140,7 @@ static struct code_span script_paths_hidden[2], script_paths_libc;
 
 static const struct runtime *script_paths_runtime; /* of the interpreter that was found */
 static bool script_paths_is_for_ever; /* the interpreter is the program, so it is never unloaded */
+static uint32_t script_paths_session; /* how often memory of a session was given back */
 
 static bool script_paths_is_hidden(uintptr_t ip)
 {
@@ -583,6 +584,20 @@ static void script_paths_tell(uint32_t unread)
         atomic_fetch_or(&shared_header()->native_scripts, unread);
 }
 
+/* Those of the ring's last thread, if there are: a program may begin and end threads all day. What
+ * they know is true in every thread, but for frames. NULL: no memory. */
+static struct script_thread *script_paths_caches(struct thread *thread)
+{
+    bool is_of_session = thread->script_session == script_paths_session;
+    struct script_thread *used = is_of_session ? thread->used_script : NULL;
+
+    thread->used_script = NULL;
+    thread->script_session = script_paths_session;
+    if (used)
+        used->python.count = 0;
+    return used ? used : private_map(sizeof *used);
+}
+
 static struct script_thread *__attribute__((noinline))
 script_paths_thread_new(struct thread *thread)
 {
@@ -592,7 +607,7 @@ script_paths_thread_new(struct thread *thread)
             __atomic_compare_exchange_n(&script_paths_table, &expected, made, false,
                                         __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
     }
-    thread->script = script_paths_table ? private_map(sizeof *thread->script) : NULL;
+    thread->script = script_paths_table ? script_paths_caches(thread) : NULL;
     if (thread->script && script_paths_first_frames)
         script_paths_first_frames();
     return thread->script;
@@ -955,6 +970,7 @@ void script_paths_after_close(void)
 void script_paths_renew(void)
 {
     script_paths_table = NULL;
+    script_paths_session++;
 }
 
 #else

@@ -279,6 +279,8 @@ static struct thread *thread_new(void)
         .memory = memory,
         .free_memory = free_memory,
         .shadow = thread->shadow,
+        .used_script = thread->script ? thread->script : thread->used_script,
+        .script_session = thread->script_session,
         .owner = tid,
         .deepest = UINTPTR_MAX,
         .cost_ticks = (uint64_t)atomic_load_explicit(&ring->cost, memory_order_relaxed) << 10,

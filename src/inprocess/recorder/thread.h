@@ -47,7 +47,9 @@ struct thread {
 
     struct script_thread *script; /* caches of script_paths.c; NULL: no interpreter has run in this
                                    * thread */
-    struct shadow *shadow;        /* its shadow stack, if function hooks run (instrument.h) */
+    struct script_thread *used_script; /* those of the ring's last thread; NULL: it had none */
+    uint32_t script_session;           /* the session of both, as script_paths.c counts */
+    struct shadow *shadow;             /* its shadow stack, if function hooks run (instrument.h) */
 
     /* for samples */
     uint64_t until_sample; /* bytes; an allocation of at least so many is sampled */
