@@ -691,9 +691,9 @@ static void facts_add_native_scripts(struct strbuf *out, const struct profile *p
             between = " and of ";
         }
     strbuf_add_string(
-        out, " cannot be read (Python 3.11 to 3.14 that is not free-threaded, Perl 5.28 to 5.40, "
-             "PHP 8.1 to 8.4 without threads, Ruby 2.7 to 3.4, Lua 5.1 to 5.4 from its beginning "
-             "can)\n");
+        out, " cannot be read (Python 3.11 to 3.14 and free-threaded 3.13 from its beginning, "
+             "Perl 5.28 to 5.40, PHP 8.1 to 8.4 without threads, Ruby 2.7 to 3.4, Lua 5.1 to 5.4 "
+             "from its beginning can)\n");
 }
 
 /* Says whose the freed blocks were, as far as the way of recording tells. */

@@ -26,6 +26,7 @@
 #include "recorder/session.h"
 #include "recorder/shared.h"
 #include "recorder/unseen.h"
+#include "runtimes/python.h"
 #include "unwind/signal_lock.h"
 
 /* ---- The list ---- */
@@ -793,6 +794,9 @@ static void families_examine_tables(struct examination *examination)
     families_search_exports(examination);
     families_search_strings(examination);
     families_search_hidden(examination);
+    if (python_has_mimalloc_inside(
+            examination->info)) /* hooked where the interpreter asks for it */
+        examination->families &= ~(1u << FAMILY_MIMALLOC);
     if (!examination->families)
         return;
     if (!examination->is_hidden_jemalloc)
@@ -826,6 +830,8 @@ static void families_examine_all(struct examination *examination)
     bool is_python = script_paths_see_module(examination->info, examination->is_program);
     if (is_python)
         hooks_python_begin();
+    else if (python_is_free_threaded(examination->info))
+        families_tell_of(examination, WIRE_UNSEEN_MIMALLOC, WIRE_UNSEEN_WHY_INLINED, NULL);
     runtime_end_see_module(examination->info, is_python);
 #endif
 }

@@ -8,6 +8,7 @@
 #include "interpose/real.h"
 #include "recorder/session.h"
 #include "recorder/shared.h"
+#include "runtimes/python.h"
 #include "unwind/permitted_calls.h"
 
 typedef uintptr_t runtime_end_function(uintptr_t a1, uintptr_t a2, uintptr_t a3, uintptr_t a4,
@@ -82,6 +83,9 @@ static void runtime_end_watch(const struct dl_phdr_info *info, struct runtime_en
         return;
     symbol = end->main_variable ? real_symbol(info, end->main_variable) : NULL;
     end->main_there = symbol ? (uintptr_t *)(info->dlpi_addr + symbol->st_value) : NULL;
+    /* A free-threaded Python leaves constants and types, which nothing points to any more. */
+    if (end->of_python)
+        end->request = python_is_free_threaded(info) ? WIRE_REQUEST_LOOK_LOST : WIRE_REQUEST_LOOK;
     *(void **)&end->original = point.original;
     if (entry_set(&point, 1) == ENTRY_OK) {
         end->function_there = point.function;

@@ -785,13 +785,19 @@ static void script_paths_tell_unread(const struct dl_phdr_info *info)
         script_paths_tell(unread);
 }
 
+/* A free-threaded interpreter's threads read its allocators while these would be changed. */
+static bool script_paths_begin_python(const struct dl_phdr_info *info)
+{
+    return !real_is_late() || !python_is_free_threaded(info);
+}
+
 static const struct interpreter {
     const struct runtime *runtime;
     bool (*see_module)(const struct dl_phdr_info *info);
     __typeof__(thread_capture) capture;
     bool (*begin)(const struct dl_phdr_info *info); /* false: it cannot be read; NULL: it can */
 } interpreters[] = {
-    {&python_runtime, python_see_module, script_paths_capture_python, NULL},
+    {&python_runtime, python_see_module, script_paths_capture_python, script_paths_begin_python},
     {&perl_runtime, perl_see_module, script_paths_capture_perl, NULL},
     {&php_runtime, php_see_module, script_paths_capture_php, NULL},
     {&ruby_runtime, ruby_see_module, script_paths_capture_ruby, NULL},

@@ -16,6 +16,7 @@ struct python_layout {
     uint16_t frame_is_entry; /* 0: a frame of owner FRAME_OF_NATIVE stands behind the entry */
     uint16_t code_file, code_name, code_first_line, code_instructions;
     uint16_t text_length, text_state, text_ascii, text_wide; /* where characters begin */
+    uint16_t object_type;
 };
 
 /* Bits of a frame's reference to its code, from 3.14 on. */
@@ -23,10 +24,10 @@ struct python_layout {
 enum { FRAME_OF_NATIVE = 3 }; /* and above */
 
 static const struct python_layout layouts[] = {
-    {0x030b, 56, true, 8, 32, 48, 56, 69, 68, 112, 128, 72, 184, 16, 32, 48, 72},
-    {0x030c, 56, true, 0, 0, 8, 56, 70, 0, 112, 128, 68, 192, 16, 32, 40, 56},
-    {0x030d, 72, false, 0, 0, 8, 56, 70, 0, 112, 128, 68, 200, 16, 32, 40, 56},
-    {0x030e, 72, false, 0, 0, 8, 56, 74, 0, 112, 128, 68, 208, 16, 32, 40, 56},
+    {0x030b, 56, true, 8, 32, 48, 56, 69, 68, 112, 128, 72, 184, 16, 32, 48, 72, 8},
+    {0x030c, 56, true, 0, 0, 8, 56, 70, 0, 112, 128, 68, 192, 16, 32, 40, 56, 8},
+    {0x030d, 72, false, 0, 0, 8, 56, 70, 0, 112, 128, 68, 200, 16, 32, 40, 56, 8},
+    {0x030e, 72, false, 0, 0, 8, 56, 74, 0, 112, 128, 68, 208, 16, 32, 40, 56, 8},
 };
 
 /* PyASCIIObject.state */
@@ -42,14 +43,18 @@ static const struct python_places {
     uint8_t thread_frame;
     uint8_t frame; /* size, previous, executable, instr_ptr, localsplus, owner */
     uint8_t code; /* size, filename, name, qualname, linetable, firstlineno, …, co_code_adaptive */
+    uint8_t object,
+        text; /* size, type; size, state, length, size of an ASCII one. 0: a free-threaded
+                           * one is not known */
 } places[] = {
-    {0x030d, 23, 28, 34},
-    {0x030e, 26, 31, 39},
+    {0x030d, 23, 28, 34, 44, 67},
+    {0x030e, 26, 31, 39, 0, 0},
 };
 
 static struct {
     const struct python_layout *layout; /* NULL: no interpreter was seen */
     struct python_layout own;           /* as the interpreter says itself */
+    bool is_free_threaded;
     struct code_span eval, module;
     const void *code_type;
     void *(*own_thread)(void);
@@ -69,21 +74,45 @@ static const struct python_places *python_places_of(uint32_t version)
     return NULL;
 }
 
-/* False: what the interpreter says of itself is not as its version says it, or it has no lock (its
- * frames and its allocator are others then). */
+/* Objects of a free-threaded interpreter have a longer head: an owner, a lock, two counts of
+ * references. False: it is not as long as it is known to be. */
+static bool python_read_heads(const uint64_t *words, const struct python_places *at)
+{
+    enum {
+        FREE_THREADED_TYPE = 24,
+        WIDE_BYTES = 16
+    }; /* what a wide text has beyond an ASCII one */
+    const uint64_t *text = words + at->text;
+    struct python_layout *own = &python.own;
+
+    if (!at->object || words[at->object + 1] != FREE_THREADED_TYPE || text[1] > OFFSET_LIMIT ||
+        text[2] > OFFSET_LIMIT || text[3] > OFFSET_LIMIT)
+        return false;
+    own->object_type = FREE_THREADED_TYPE;
+    own->text_state = (uint16_t)text[1];
+    own->text_length = (uint16_t)text[2];
+    own->text_ascii = (uint16_t)text[3];
+    own->text_wide = (uint16_t)(text[3] + WIDE_BYTES);
+    return true;
+}
+
+/* False: what the interpreter says of itself is not as its version says it. */
 static bool python_read_offsets(const uint64_t *words)
 {
     struct python_layout *own = &python.own;
     const struct python_places *at = python_places_of(python.layout->version);
 
     if (!words || !at || memcmp(words, cookie, sizeof cookie) != 0 ||
-        words[WORD_VERSION] >> 16 != at->version || words[WORD_FREE_THREADED])
+        words[WORD_VERSION] >> 16 != at->version || words[WORD_FREE_THREADED] > 1)
         return false;
     const uint64_t *frame = words + at->frame, *code = words + at->code;
     for (unsigned i = 0; i <= 9; i++)
         if (code[i] > OFFSET_LIMIT || (i <= 5 && frame[i] > OFFSET_LIMIT))
             return false;
     *own = *python.layout;
+    python.is_free_threaded = words[WORD_FREE_THREADED];
+    if (python.is_free_threaded && !python_read_heads(words, at))
+        return false;
     own->thread_frames = (uint16_t)words[at->thread_frame];
     own->frame_previous = (uint16_t)frame[1];
     own->frame_code = (uint16_t)frame[2];
@@ -114,6 +143,7 @@ bool python_see_module(const struct dl_phdr_info *info)
     if (!layout || sizeof(void *) != 8)
         return false;
     python.layout = layout;
+    python.is_free_threaded = false;
     python.eval = script_function(info, "_PyEval_EvalFrameDefault");
     python.module = script_segments(info);
     python.code_type = (const void *)script_symbol(info, "PyCode_Type");
@@ -137,6 +167,19 @@ bool python_is_unread(const struct dl_phdr_info *info)
 {
     return !python.layout && script_symbol(info, "Py_Initialize") &&
            script_symbol(info, "PyCode_Addr2Line");
+}
+
+bool python_has_mimalloc_inside(const struct dl_phdr_info *info)
+{
+    return script_symbol(info, "PyMem_SetAllocator") && script_symbol(info, "PyCode_Addr2Line");
+}
+
+bool python_is_free_threaded(const struct dl_phdr_info *info)
+{
+    const uint64_t *words = (const void *)script_symbol(info, "_PyRuntime");
+
+    return python_has_mimalloc_inside(info) && words && memcmp(words, cookie, sizeof cookie) == 0 &&
+           words[WORD_FREE_THREADED];
 }
 
 struct code_span python_eval(void)
@@ -216,9 +259,7 @@ static uint32_t python_stack(struct script_frame *frames, uint32_t max)
 
 static bool python_is_code(uintptr_t code)
 {
-    enum { OBJECT_TYPE = 8 };
-
-    return code && python_word(code, OBJECT_TYPE) == (uintptr_t)python.code_type;
+    return code && python_word(code, python.layout->object_type) == (uintptr_t)python.code_type;
 }
 
 static uint32_t python_first_line(const struct script_frame *frame)

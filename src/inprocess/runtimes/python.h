@@ -27,6 +27,11 @@ bool python_see_module(const struct dl_phdr_info *info);
 /* Is it a Python all the same, of a version that is not known? */
 bool python_is_unread(const struct dl_phdr_info *info);
 
+/* Is it a Python of any version, which has a copy of mimalloc for itself? Only free-threaded ones
+ * always use it, and their functions of memory lead to it. */
+bool python_has_mimalloc_inside(const struct dl_phdr_info *info);
+bool python_is_free_threaded(const struct dl_phdr_info *info);
+
 /* The function that runs frames, and the module that it is in. {0, 0}: no interpreter was seen. */
 struct code_span python_eval(void);
 struct code_span python_module(void);

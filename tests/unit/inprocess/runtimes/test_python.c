@@ -1,5 +1,5 @@
 /* Frames of Python read out of memory that was laid out as 3.11 to 3.14 lay it out, with what
- * 3.13.0, 3.13.18 and 3.14.10 said of themselves (_Py_DebugOffsets). */
+ * 3.13.0, 3.13.18, a free-threaded 3.13.5 and 3.14.10 said of themselves (_Py_DebugOffsets). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,6 +65,77 @@ static const uint64_t said_3_13[] = {0x7970677562656478,
                                      96,
                                      104,
                                      200};
+static const uint64_t said_3_13t[] = {0x7970677562656478,
+                                      0x30d05f0,
+                                      1,
+                                      328320,
+                                      608,
+                                      632,
+                                      215616,
+                                      7272,
+                                      7264,
+                                      7344,
+                                      7400,
+                                      7664,
+                                      7648,
+                                      7656,
+                                      16,
+                                      7760,
+                                      0,
+                                      7784,
+                                      7776,
+                                      304,
+                                      0,
+                                      8,
+                                      16,
+                                      72,
+                                      152,
+                                      160,
+                                      232,
+                                      32,
+                                      80,
+                                      8,
+                                      0,
+                                      56,
+                                      72,
+                                      70,
+                                      224,
+                                      128,
+                                      136,
+                                      144,
+                                      152,
+                                      84,
+                                      68,
+                                      112,
+                                      120,
+                                      216,
+                                      32,
+                                      24,
+                                      432,
+                                      40,
+                                      104,
+                                      184,
+                                      48,
+                                      40,
+                                      32,
+                                      56,
+                                      40,
+                                      32,
+                                      64,
+                                      48,
+                                      56,
+                                      40,
+                                      32,
+                                      48,
+                                      32,
+                                      40,
+                                      56,
+                                      32,
+                                      48,
+                                      80,
+                                      48,
+                                      32,
+                                      56};
 static const uint64_t said_3_14[] = {0x7970677562656478,
                                      0x30e0af0,
                                      0,
@@ -123,8 +194,9 @@ static struct fields {
     unsigned thread_frame, chain, code, previous, instruction, owner, is_entry;
     unsigned file, name, first_line, instructions, ascii, wide;
     bool tags;
+    unsigned more; /* bytes of an object's head than with a lock */
 } fields;
-static uint64_t said[64];
+static uint64_t said[72];
 static struct code_span eval = {0x1000, 0x1010};
 static uintptr_t thread;
 
@@ -182,8 +254,8 @@ static uintptr_t string(unsigned number, unsigned bytes, const void *characters,
     enum { LENGTH = 16, STATE = 32, COMPACT = 0x20, ASCII = 0x40 };
     size_t at = TEXTS + 128 * number;
 
-    put(at + LENGTH, count);
-    put_number(at + STATE, COMPACT | (bytes ? bytes << 2 : 1 << 2 | ASCII));
+    put(at + fields.more + LENGTH, count);
+    put_number(at + fields.more + STATE, COMPACT | (bytes ? bytes << 2 : 1 << 2 | ASCII));
     memcpy(memory + at + (bytes ? fields.wide : fields.ascii), characters,
            count * (bytes ? bytes : 1));
     return place(at);
@@ -194,7 +266,7 @@ static uintptr_t code(unsigned number, uintptr_t name, uintptr_t file)
     enum { OBJECT_TYPE = 8 };
     size_t at = CODES + 256 * number;
 
-    put(at + OBJECT_TYPE, place(BYTES - 8));
+    put(at + fields.more + OBJECT_TYPE, place(BYTES - 8));
     put(at + fields.name, name);
     put(at + fields.file, file);
     put_number(at + fields.first_line, 10 * number);
@@ -285,7 +357,7 @@ static void the_hash_changes_with_where_it_is(void **state)
     free(keys);
 }
 
-/* What it says must be of its version, of an interpreter with its lock, and near enough. */
+/* What it says must be of its version, and near enough. */
 static void what_it_says_is_looked_at(void **state)
 {
     static const struct dl_phdr_info none;
@@ -293,7 +365,7 @@ static void what_it_says_is_looked_at(void **state)
 
     if (!fields.said)
         return;
-    for (size_t i = 0; i < 3; i++) { /* the cookie, the version, whether it has no lock */
+    for (size_t i = 0; i < 3; i++) { /* the cookie, the version, whether it is free-threaded */
         said[i] ^= 1 << 16;
         python_runtime.forget();
         assert_false(python_see_module(&none));
@@ -311,21 +383,50 @@ static void what_it_says_is_looked_at(void **state)
         said[at[i]] = before;
     }
     assert_true(python_see_module(&none));
+    assert_int_equal(python_is_free_threaded(&none), fields.more != 0);
 }
 
+/* Heads of objects are as they are known to be, and 3.14's are not known. */
+static void the_heads_of_free_threaded_objects_are_known(void **state)
+{
+    static const struct dl_phdr_info none;
+    (void)state;
+
+    if (!fields.said)
+        return;
+    for (size_t i = 0; i < 4 && fields.version >> 16 == 0x30d; i++) {
+        const size_t at[] = {45, 68, 69, 70}; /* the type, a text's state, length, characters */
+        uint64_t before = said[at[i]];
+        python_runtime.forget();
+        said[at[i]] = 1 << 20;
+        assert_int_equal(python_see_module(&none), !fields.more);
+        said[at[i]] = before;
+    }
+    python_runtime.forget();
+    said[2] ^= 1;
+    assert_int_equal(python_see_module(&none), fields.more != 0);
+    said[2] ^= 1;
+    python_runtime.forget();
+    assert_true(python_see_module(&none));
+}
+
+/* 3130: free-threaded */
 static bool fields_of(int version)
 {
     static const struct fields all[] = {
-        {0x030b02f0, NULL, 56, 8, 32, 48, 56, 69, 68, 112, 128, 72, 184, 48, 72, false},
-        {0x030c01f0, NULL, 56, 0, 0, 8, 56, 70, 0, 112, 128, 68, 192, 40, 56, false},
-        {0x030d12f0, said_3_13, 72, 0, 0, 8, 56, 70, 0, 112, 128, 68, 200, 40, 56, false},
-        {0x030e0af0, said_3_14, 72, 0, 0, 8, 56, 74, 0, 112, 128, 68, 208, 40, 56, true}};
+        {0x030b02f0, NULL, 56, 8, 32, 48, 56, 69, 68, 112, 128, 72, 184, 48, 72, false, 0},
+        {0x030c01f0, NULL, 56, 0, 0, 8, 56, 70, 0, 112, 128, 68, 192, 40, 56, false, 0},
+        {0x030d12f0, said_3_13, 72, 0, 0, 8, 56, 70, 0, 112, 128, 68, 200, 40, 56, false, 0},
+        {0x030e0af0, said_3_14, 72, 0, 0, 8, 56, 74, 0, 112, 128, 68, 208, 40, 56, true, 0},
+        {0x030d05f0, said_3_13t, 72, 0, 0, 8, 56, 70, 0, 128, 144, 84, 216, 56, 72, false, 16}};
+    static const size_t bytes[] = {0, 0, sizeof said_3_13, sizeof said_3_14, sizeof said_3_13t};
+    size_t which = version == 3130 ? 4 : (size_t)version - 311;
 
-    if (version < 311 || version > 314)
+    if (which >= sizeof all / sizeof *all)
         return false;
-    fields = all[version - 311];
+    fields = all[which];
     if (fields.said)
-        memcpy(said, fields.said, version == 313 ? sizeof said_3_13 : sizeof said_3_14);
+        memcpy(said, fields.said, bytes[which]);
     return true;
 }
 
@@ -336,6 +437,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(the_frames_are_what_runs),
         cmocka_unit_test(the_hash_changes_with_where_it_is),
         cmocka_unit_test(what_it_says_is_looked_at),
+        cmocka_unit_test(the_heads_of_free_threaded_objects_are_known),
     };
 
     if (argc < 2 || !memory_make(BYTES) || !fields_of(atoi(argv[1])) || !python_see_module(&none))
