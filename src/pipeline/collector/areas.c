@@ -292,12 +292,22 @@ void areas_release(struct areas *areas)
     *areas = AREAS_INIT;
 }
 
+static bool areas_has_content(const struct area *area)
+{
+    return area->owner != AREA_FILE && area->owner != AREA_OTHER && area->owner != AREA_TOOL;
+}
+
 void areas_want_content(struct areas *areas)
 {
     for (size_t i = 0; i < areas->count; i++)
-        areas->list[i].wants_pages = areas->list[i].owner != AREA_FILE &&
-                                     areas->list[i].owner != AREA_OTHER &&
-                                     areas->list[i].owner != AREA_TOOL;
+        areas->list[i].wants_pages = areas_has_content(&areas->list[i]);
+}
+
+void areas_want_heat(struct areas *areas, const struct smaps *smaps)
+{
+    for (size_t i = 0; i < areas->count; i++)
+        areas->list[i].wants_pages =
+            areas_has_content(&areas->list[i]) && !smaps->mappings[areas->list[i].mapping].shared;
 }
 
 bool area_needs_pages(const struct area *area)

@@ -65,7 +65,7 @@ struct area {
     bool outside_rss;   /* huge page pool, devices: the kernel does not count it as resident */
     bool is_claimed;    /* `path` or `tid` is the claim's */
     bool is_allocators; /* the claim says so */
-    bool wants_pages;   /* set by areas_want_content() */
+    bool wants_pages;   /* set by areas_want_content() or areas_want_heat() */
     uint32_t path;
     pid_t tid;
     uint64_t rss_bytes; /* of the mapping by smaps; 0 for pieces */
@@ -88,6 +88,9 @@ void areas_release(struct areas *areas);
 
 /* Marks the areas whose pages' contents are wanted: all but files, the tool's and AREA_OTHER. */
 void areas_want_content(struct areas *areas);
+/* The same for when pages were written. That is not known of shared memory (heat.h), which may be
+ * large, and mapped by many processes. */
+void areas_want_heat(struct areas *areas, const struct smaps *smaps);
 
 /* Resident bytes of the tool itself: its library and what is of kind SMAPS_TOOL. */
 uint64_t areas_tool_rss(const struct smaps *smaps);

@@ -109,10 +109,9 @@ static bool page_use_has_pages(const struct page_use *use, uint64_t address, uin
            page_use_start_of(use, address) < page_use_end_of(use, address, bytes);
 }
 
-/* Returns the event's place in the queue. */
+/* With the lock. Returns the event's place in the queue. */
 static size_t page_use_put(struct page_use *use, struct event event)
 {
-    pthread_mutex_lock(&use->lock);
     size_t place = use->queue.count;
     if (use->heat || place < NOT_BEGUN_MOST) {
         array_need_room(&use->queue.items, &use->queue.room, place + 1, sizeof event);
@@ -122,7 +121,6 @@ static size_t page_use_put(struct page_use *use, struct event event)
         use->restarted = use->queue.count;
         page_use_forget(&use->shorts);
     }
-    pthread_mutex_unlock(&use->lock);
     return place;
 }
 
@@ -135,12 +133,11 @@ static void page_use_pop_shorts(struct page_use *use)
         page_use_row(&use->shorts, queue->items[--queue->count].node)->unseen_count++;
 }
 
-/* A block that was born after the last scan, and has ended: it is unseen, and its two events become
- * one. False: there may have been a scan meanwhile. */
+/* With the lock. A block that was born after the last scan, and has ended: it is unseen, and its
+ * two events become one. False: there may have been a scan meanwhile. */
 static bool page_use_was_short(struct page_use *use, const struct live_block *block)
 {
     size_t place = live_block_owner(block);
-    pthread_mutex_lock(&use->lock);
     struct event *birth = &use->queue.items[place];
     bool is_short = place >= use->restarted && place < use->queue.count &&
                     birth->kind == EVENT_BORN && birth->address == block->address &&
@@ -150,7 +147,6 @@ static bool page_use_was_short(struct page_use *use, const struct live_block *bl
         birth->kind = EVENT_SHORT;
         page_use_pop_shorts(use);
     }
-    pthread_mutex_unlock(&use->lock);
     return is_short;
 }
 
@@ -322,13 +318,17 @@ void page_use_runs(void *follower, const struct replay_run *runs, size_t count, 
 {
     struct page_use *use = follower;
     const char *at = records;
+    pthread_mutex_lock(&use->lock);
     for (size_t i = 0; i < count; i++)
         at = page_use_run(use, runs[i].thread, at, runs[i].bytes);
+    pthread_mutex_unlock(&use->lock);
 }
 
 void page_use_restart(struct page_use *use)
 {
+    pthread_mutex_lock(&use->lock);
     page_use_put(use, (struct event){.kind = EVENT_RESTART});
+    pthread_mutex_unlock(&use->lock);
 }
 
 size_t page_use_block_count(const struct page_use *use)

@@ -418,8 +418,10 @@ static int look_make_ledger(struct look *look, struct pages *pages)
     error = areas_find(&areas, &look->smaps, look->claims, look->claim_count, &look->blocks);
     if (!error && look->allocators)
         area_memory_recall(look->allocators, &areas, !look->unknown && !look->is_sample);
-    if (!error && (look->wants_content || look->heat || numa_has_several()))
+    if (!error && (look->wants_content || numa_has_several()))
         areas_want_content(&areas);
+    else if (!error && look->heat)
+        areas_want_heat(&areas, &look->smaps);
     if (!error)
         error = residency_begin(&residency, &areas, &look->blocks, process_page_bytes(),
                                 HEAP_MAP_CELLS);

@@ -900,6 +900,34 @@ static void any_looks_are_recalled_page_by_page(void **state)
 
 /* ---- Sorting ---- */
 
+/* Heat knows nothing of shared memory. So its pages are not looked at, however much of it there is. */
+static void heat_wants_the_pages_of_private_memory_alone(void **state)
+{
+    (void)state;
+    struct smaps_mapping mappings[] = {
+        {.start = BASE, .end = BASE + PAGE, .path = "", .kind = SMAPS_ANONYMOUS, .writable = true},
+        {.start = BASE + 2 * PAGE,
+         .end = BASE + 9 * PAGE,
+         .path = "/dev/zero (deleted)",
+         .kind = SMAPS_SHARED_MEMORY,
+         .writable = true,
+         .shared = true}};
+    struct smaps smaps = {.mappings = mappings, .count = 2};
+    struct area_claim claims[] = {{BASE, BASE + PAGE, AREA_MMAP},
+                                  {BASE + 2 * PAGE, BASE + 9 * PAGE, AREA_MMAP}};
+    struct areas areas = AREAS_INIT;
+    struct live_list none = LIVE_LIST_INIT;
+    assert_int_equal(areas_find(&areas, &smaps, claims, 2, &none), 0);
+    assert_int_equal(areas.count, 2);
+    assert_false(area_needs_pages(&areas.list[0]) || area_needs_pages(&areas.list[1]));
+    areas_want_heat(&areas, &smaps);
+    assert_true(area_needs_pages(&areas.list[0]));
+    assert_false(area_needs_pages(&areas.list[1]));
+    areas_want_content(&areas);
+    assert_true(area_needs_pages(&areas.list[0]) && area_needs_pages(&areas.list[1]));
+    areas_release(&areas);
+}
+
 static void assert_sorted(const struct live_entry *blocks, size_t count, bool by_regions)
 {
     struct live_list list = LIVE_LIST_INIT;
@@ -966,6 +994,7 @@ int main(void)
         cmocka_unit_test(what_was_the_allocators_stays_it),
         cmocka_unit_test(what_an_allocator_maps_is_its_own),
         cmocka_unit_test(any_looks_are_recalled_page_by_page),
+        cmocka_unit_test(heat_wants_the_pages_of_private_memory_alone),
         cmocka_unit_test(any_list_is_sorted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
