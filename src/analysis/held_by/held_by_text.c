@@ -192,6 +192,19 @@ static bool held_by_has_collector(const struct held_by *holders)
     return false;
 }
 
+/* Blocks that only a buffer of stdio has the address of are held by nobody, and yet not lost. */
+static const char *held_by_lost_words(const struct held_by *holders)
+{
+    const struct profile_sample *sample = holders->now.sample;
+    uint64_t lost;
+    if (held_by_has_collector(holders))
+        return " by nobody: lost, or for the garbage collector to find";
+    if (figure_get(figure_add(sample->lost_count, sample->indirect_count), &lost) &&
+        holders->lost.count > lost)
+        return " by nobody: lost (tidemark leaks), or only a buffer of stdio has the address";
+    return " lost (tidemark leaks)";
+}
+
 static void held_by_add_verdict(struct strbuf *out, const struct held_by *holders,
                                 const struct style *style)
 {
@@ -203,9 +216,7 @@ static void held_by_add_verdict(struct strbuf *out, const struct held_by *holder
     if (holders->lost.count) {
         strbuf_add_string(out, ", ");
         held_by_add_sum(out, &holders->lost);
-        strbuf_add_string(out, held_by_has_collector(holders)
-                                   ? " by nobody: lost, or for the garbage collector to find"
-                                   : " lost (tidemark leaks)");
+        strbuf_add_string(out, held_by_lost_words(holders));
     }
     strbuf_add_char(out, '\n');
     held_by_add_when(out, holders->now.sample);

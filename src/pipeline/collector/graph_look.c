@@ -15,6 +15,7 @@
 #include "collector/graph_held.h"
 #include "collector/graph_late.h"
 #include "collector/graph_news.h"
+#include "collector/graph_stdio.h"
 #include "collector/graph_threads.h"
 #include "collector/python_holders.h"
 #include "collector/python_objects.h"
@@ -694,6 +695,17 @@ static int graph_look_find_fills(const struct graph_look_sweep *sweep, struct gr
     return error;
 }
 
+static void graph_look_see_stdio(struct graph_look_sweep *sweep)
+{
+    const struct graph_look_asked *asked = sweep->asked;
+    graph_stdio_see_blocks(sweep->graph, asked->smaps, sweep->first_words);
+    for (size_t i = 0; i < asked->areas->count; i++) {
+        const struct area *area = &asked->areas->list[i];
+        if (graph_look_is_of(asked, area, "libc"))
+            graph_stdio_see_variables(sweep->graph, asked->smaps, area->start, area->end);
+    }
+}
+
 static int graph_look_run(const struct graph_look_asked *asked, struct graph_look *out)
 {
     struct graph_look_sweep sweep = {
@@ -712,6 +724,8 @@ static int graph_look_run(const struct graph_look_asked *asked, struct graph_loo
         error = graph_look_add_news(&sweep);
     if (!error)
         error = graph_look_sweep(&sweep);
+    if (!error && sweep.held.held)
+        graph_look_see_stdio(&sweep);
     if (!error && sweep.python)
         python_objects_settle(sweep.python);
     if (!error && sweep.python && sweep.held.held)

@@ -1,6 +1,7 @@
 # The tests that play the recorder see the wire and the replay as the collector does.
 tidemark_unit_test(collector graph_arena)
 tidemark_unit_test(collector graph_copy)
+tidemark_unit_test(collector graph_stdio tm_graph tm_procfs tm_base)
 tidemark_unit_test(collector ring_merge tm_replay tm_wire tm_base Threads::Threads)
 tidemark_unit_test(collector shared_view tm_wire tm_base Threads::Threads)
 target_link_options(test_collector_shared_view PRIVATE -Wl,--wrap=mmap)
