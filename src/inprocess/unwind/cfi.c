@@ -22,11 +22,20 @@ uint64_t cfi_fixed(struct cfi_cursor *cursor, size_t bytes)
     return value;
 }
 
+static inline uint8_t cfi_byte(struct cfi_cursor *cursor)
+{
+    if (cursor->bad || cursor->at == cursor->end) {
+        cursor->bad = true;
+        return 0;
+    }
+    return *cursor->at++;
+}
+
 uint64_t cfi_uleb(struct cfi_cursor *cursor)
 {
     uint64_t value = 0;
     for (unsigned shift = 0; shift < 64; shift += 7) {
-        uint64_t byte = cfi_fixed(cursor, 1);
+        uint64_t byte = cfi_byte(cursor);
         value |= (byte & 0x7f) << shift;
         if (!(byte & 0x80)) {
             return value;
@@ -34,6 +43,13 @@ uint64_t cfi_uleb(struct cfi_cursor *cursor)
     }
     cursor->bad = true;
     return 0;
+}
+
+/* The same: nearly all numbers of a program are of one byte. */
+static inline uint64_t cfi_short_uleb(struct cfi_cursor *cursor)
+{
+    return !cursor->bad && cursor->at != cursor->end && *cursor->at < 0x80 ? *cursor->at++
+                                                                           : cfi_uleb(cursor);
 }
 
 int64_t cfi_sleb(struct cfi_cursor *cursor)
@@ -411,7 +427,7 @@ static void cfi_execute_extended(struct cfi_machine *machine, struct cfi_cursor 
                                  machine->location);
         break;
     case 0x02: /* advance_loc1 */
-        cfi_advance(machine, cfi_fixed(program, 1) * code_align);
+        cfi_advance(machine, cfi_byte(program) * code_align);
         break;
     case 0x03: /* advance_loc2 */
         cfi_advance(machine, cfi_fixed(program, 2) * code_align);
@@ -451,7 +467,7 @@ static void cfi_execute_extended(struct cfi_machine *machine, struct cfi_cursor 
         cfi_set_cfa(machine, program, cfi_uleb(program), machine->row.cfa_value);
         break;
     case 0x0e: /* def_cfa_offset */
-        cfi_set_cfa_offset(machine, program, (int64_t)cfi_uleb(program));
+        cfi_set_cfa_offset(machine, program, (int64_t)cfi_short_uleb(program));
         break;
     case 0x0f: /* def_cfa_expression */
         machine->row.cfa_is_expression = true;
@@ -501,7 +517,7 @@ static void cfi_execute_extended(struct cfi_machine *machine, struct cfi_cursor 
 static void cfi_execute(struct cfi_machine *machine, struct cfi_cursor program, int *error)
 {
     while (!program.bad && !machine->past && program.at < program.end) {
-        uint8_t opcode = (uint8_t)cfi_fixed(&program, 1);
+        uint8_t opcode = cfi_byte(&program);
         uint8_t operand = opcode & 0x3f;
         switch (opcode >> 6) {
         case 1: /* advance_loc */
@@ -509,7 +525,7 @@ static void cfi_execute(struct cfi_machine *machine, struct cfi_cursor program, 
             break;
         case 2: /* offset */
             cfi_set_register(machine, operand, CFI_OFFSET,
-                             cfi_scaled(machine, (int64_t)cfi_uleb(&program)));
+                             cfi_scaled(machine, (int64_t)cfi_short_uleb(&program)));
             break;
         case 3: /* restore */
             cfi_restore_register(machine, operand);
