@@ -761,14 +761,36 @@ static SLOW void *alloc_resize_told(void *block, size_t bytes, const struct call
     return moved;
 }
 
+/* A copy of so many bytes is as many instructions as to take a neighbour out of its bin and to put
+ * back what is left of it. */
+#define COPY_MOST ((size_t)2048)
+
+/* Moves a chunk that grows to one of this thread's shelves. NULL: there is none. */
+static inline void *alloc_move_to_shelf(void *block, size_t held, size_t bytes)
+{
+    void *moved = held <= COPY_MOST && bytes > held ? middle_take(bytes) : NULL;
+
+    if (moved) {
+        memcpy(moved, block, held);
+        bfm_free(block);
+    }
+    return moved;
+}
+
 /* A block of a page with CODE_TREE, if it is in use and of an ordinary size before and after. */
 static INLINE void *alloc_resize_chunk(void *block, size_t bytes)
 {
     size_t held = middle_held(block);
+    void *moved;
 
     if (unlikely(!held || bytes <= SMALL_MAX || bytes >= LARGE_MIN - ALIGN))
         return alloc_resize(block, bytes, CALLER);
-    if (chunk_need(bytes) == held + CHUNK_TAG || tree_resize(&bfm_default_heap, block, bytes))
+    if (chunk_need(bytes) == held + CHUNK_TAG)
+        return block;
+    moved = alloc_move_to_shelf(block, held, bytes);
+    if (moved)
+        return moved;
+    if (tree_resize_known(&bfm_default_heap, block, held + CHUNK_TAG, bytes))
         return block;
     return alloc_move_short(block, held, bytes);
 }
@@ -820,17 +842,20 @@ static void *alloc_move_heard(struct cache *cache, void *block, unsigned code, s
 static void *alloc_resize_chunk_heard(void *block, size_t bytes, const struct caller *caller)
 {
     size_t held = middle_held(block), usable;
+    void *moved;
 
     if (!held || bytes <= SMALL_MAX || bytes >= LARGE_MIN - ALIGN)
         return NULL;
     usable = chunk_need(bytes) - CHUNK_TAG;
     if (usable == held)
         return block;
-    if (!tree_resize(&bfm_default_heap, block, bytes))
+    moved = alloc_move_to_shelf(block, held, bytes);
+    if (!moved && !tree_resize_known(&bfm_default_heap, block, held + CHUNK_TAG, bytes))
         return NULL;
+    moved = moved ? moved : block;
     if (mark_bytes_draw(usable))
-        alloc_mark(block, bytes, caller);
-    return block;
+        alloc_mark(moved, bytes, caller);
+    return moved;
 }
 
 /* While a hook listens. NULL: the long way is needed. */

@@ -582,18 +582,23 @@ static inline void tree_note_code(const struct heap *heap, const struct chunk *c
         layout_set_code(layout_leaf_of(block), block, CODE_TREE);
 }
 
-/* Takes a chunk that ends within the page in which the top begins (`top_near`). */
-static inline struct chunk *tree_cut_near(struct heap *heap, size_t need)
+/* The top begins at `end` from now on, in the page in which it begins now (`top_near`). */
+static inline void tree_move_near(struct heap *heap, uintptr_t end)
 {
-    struct chunk *chunk = (struct chunk *)heap->top;
-    uintptr_t end = heap->top + need;
-
-    tree_check_top(heap);
-    chunk_tag_write(chunk, need, CHUNK_USED);
     heap->top = end;
     tree_guard_top(heap);
     if (end > heap->top_used)
         heap->top_used = end;
+}
+
+/* Takes a chunk that ends within that page. */
+static inline struct chunk *tree_cut_near(struct heap *heap, size_t need)
+{
+    struct chunk *chunk = (struct chunk *)heap->top;
+
+    tree_check_top(heap);
+    chunk_tag_write(chunk, need, CHUNK_USED);
+    tree_move_near(heap, heap->top + need);
     tree_note_code(heap, chunk);
     return chunk;
 }
@@ -842,57 +847,99 @@ size_t tree_usable_locked(struct heap *heap, const void *block)
     return usable;
 }
 
-/* Makes the chunk longer by free memory after it; false: there is too little. */
-static bool tree_extend(struct heap *heap, struct chunk *chunk, size_t need)
+/* The last chunk gets longer, up to `end`. */
+static bool tree_extend_into_top(struct heap *heap, const struct chunk *chunk, uintptr_t end)
 {
-    uintptr_t start = (uintptr_t)chunk, end = start + chunk_size(chunk);
-    uint64_t flags = chunk->tag & CHUNK_FLAGS;
-
-    if (end == heap->top) {
-        if (!tree_open_top(heap, start + need))
-            return false;
-        tree_move_top(heap, start + need);
-    } else {
-        struct chunk *next = (struct chunk *)end;
-        size_t all = end - start + chunk_size(next);
-        if (next->tag & CHUNK_USED || all < need)
-            return false;
-        tree_withdraw(heap, next);
-        next = (struct chunk *)(start + all);
-        chunk_flags_drop(next, CHUNK_PREV_FREE);
-        if (all != need)
-            tree_offer(heap, start + need, all - need);
-        heap->heir.size = 0;
+    if (end <= heap->top_near) {
+        tree_check_top(heap);
+        tree_move_near(heap, end);
+        return true;
     }
-    pagemap_mark_range(heap, start, start + need);
-    chunk_tag_write(chunk, need, flags);
+    if (!tree_open_top(heap, end))
+        return false;
+    tree_move_top(heap, end);
+    pagemap_mark_range(heap, (uintptr_t)chunk, end);
     return true;
 }
 
-static void tree_shorten(struct heap *heap, struct chunk *chunk, size_t need)
+/* Takes `more` bytes from the front of a free chunk of at least that size. */
+static void tree_take_front(struct heap *heap, struct chunk *chunk, size_t more)
 {
+    uintptr_t start = (uintptr_t)chunk, end;
     size_t size = chunk_size(chunk);
 
-    chunk_tag_write(chunk, need, chunk->tag & CHUNK_FLAGS);
+    if (size < AGED_MIN) { /* all its pages are dirty */
+        end = start + tree_withdraw(heap, chunk);
+        if (size == more)
+            chunk_flags_drop((struct chunk *)end, CHUNK_PREV_FREE);
+        else
+            tree_offer_dirty(heap, start + more, size - more);
+        return;
+    }
+    /* what is left may not lie over what is moved */
+    if (more < sizeof *chunk || !tree_cut_front(heap, chunk, more))
+        tree_carve(heap, chunk, start, more);
+    pagemap_mark_range(heap, start, start + more);
+    chunk->tag = 0; /* it is within a block now */
+}
+
+/* Makes the chunk longer by free memory after it; false: there is too little. */
+static bool tree_extend(struct heap *heap, struct chunk *chunk, size_t size, size_t need)
+{
+    uint64_t flags = chunk_tag(chunk) & CHUNK_FLAGS;
+    struct chunk *next = (struct chunk *)((uintptr_t)chunk + size);
+
+    if ((uintptr_t)next == heap->top) {
+        if (!tree_extend_into_top(heap, chunk, (uintptr_t)chunk + need))
+            return false;
+    } else {
+        if (chunk_tag(next) & CHUNK_USED || size + chunk_size(next) < need)
+            return false;
+        tree_take_front(heap, next, need - size);
+    }
+    chunk_tag_write(chunk, need, flags);
+    heap->tree_used += need - size;
+    return true;
+}
+
+static void tree_shorten(struct heap *heap, struct chunk *chunk, size_t size, size_t need)
+{
+    chunk_tag_write(chunk, need, chunk_tag(chunk) & CHUNK_FLAGS);
     tree_release_chunk(heap, (uintptr_t)chunk + need, size - need, false);
     heap->tree_used -= size - need;
     age_bound(heap, size - need);
 }
 
+static bool tree_resize_chunk(struct heap *heap, struct chunk *chunk, size_t size, size_t need)
+{
+    if (need > size)
+        return tree_extend(heap, chunk, size, need);
+    if (need < size)
+        tree_shorten(heap, chunk, size, need);
+    return true;
+}
+
+bool tree_resize_known(struct heap *heap, void *block, size_t size, size_t bytes)
+{
+    bool fits;
+
+    lock_take(&heap->lock);
+    if (heap->late_count)
+        tree_settle(heap);
+    fits = tree_resize_chunk(heap, chunk_of(block), size, chunk_need(bytes));
+    lock_give(&heap->lock);
+    return fits;
+}
+
 bool tree_resize(struct heap *heap, void *block, size_t bytes)
 {
-    size_t need = chunk_need(bytes), size;
     struct chunk *chunk;
-    bool fits = true;
+    bool fits;
 
     lock_take(&heap->lock);
     tree_settle(heap);
     chunk = tree_used_chunk(block);
-    size = chunk_size(chunk);
-    if (need < size)
-        tree_shorten(heap, chunk, need);
-    else if (need > size && (fits = tree_extend(heap, chunk, need)))
-        heap->tree_used += need - size;
+    fits = tree_resize_chunk(heap, chunk, chunk_size(chunk), chunk_need(bytes));
     lock_give(&heap->lock);
     return fits;
 }

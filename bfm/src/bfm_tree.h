@@ -35,8 +35,10 @@ size_t tree_usable_locked(struct heap *heap, const void *block);
 /* Sets or clears the mark of a chunk, of which the hook is told. Returns what it was before. */
 bool tree_mark(struct heap *heap, void *block, bool marked);
 
-/* Resizes in place; false: that is not possible. */
+/* Resizes in place; false: that is not possible. The second function is for a block in use whose
+ * chunk is known to have `size` bytes. */
 bool tree_resize(struct heap *heap, void *block, size_t bytes);
+bool tree_resize_known(struct heap *heap, void *block, size_t size, size_t bytes);
 
 /* A page for a record, until tree_give_page(). 0: no memory. */
 uintptr_t tree_take_page(struct heap *heap);

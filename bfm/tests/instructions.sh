@@ -25,6 +25,8 @@ for bytes in 513 600 2048 8192 32000 32768; do at_most 109 $bytes; done
 at_most 200 24 resize
 at_most 220 200 resize
 at_most 230 24 heard
+at_most 395 600 resize
+at_most 600 600 heard
 at_most 190 600 clear
 at_most 280 600 align
 at_most 655 513 all
