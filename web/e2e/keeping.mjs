@@ -87,6 +87,86 @@ export function testKeeping(world) {
         });
     });
 
+    test("what call paths, libraries and types keep is what held --by says", async () => {
+        const file = world.profiles.held;
+        await looked(world, file, async (session) => {
+            const { page } = session;
+            let rowsOfAll = 0;
+            await session.go("held");
+            for (const [by, title, nameOf] of [
+                ["type", "by type", (row) => row.type],
+                ["library", "by library", (row) => row.library],
+                ["path", "by call path", (row) => row.function],
+            ]) {
+                const said = jsonOf(world, ["held", "--json", `--by=${by}`, file]);
+                await page.getByLabel("Rows", { exact: true }).selectOption(by);
+                await session.settle();
+                const label = `What is kept, ${title}`,
+                    rows = await session.json(label);
+                assert.deepEqual(
+                    sorted(rows.map((row) => [row[by], row.retained, row.blocks, row.own])),
+                    sorted(
+                        said.holders.map((row) => [
+                            nameOf(row),
+                            row.retained_bytes,
+                            row.retained_blocks,
+                            row.own_bytes,
+                        ]),
+                    ),
+                );
+                rowsOfAll += rows.length;
+                if (by !== "type") continue;
+                assert.ok(rows.length > 0);
+                assert.equal(
+                    await page.locator("[data-untyped]").getAttribute("title"),
+                    exact(said.untyped.bytes, "bytes"),
+                );
+                await session.go("held", { opt: "by:type", search: `!${rows[0].type}` });
+                assert.match(
+                    await session.text("[data-rows-shown]"),
+                    new RegExp(`^[0-9]+ of ${rows.length} row`),
+                );
+                await session.go("held", { opt: "by:type" });
+            }
+            assert.ok(rowsOfAll > 5);
+            await session.accessible("held by call path");
+        });
+    });
+
+    test("a search finds holders with what leads to them; the chosen one stands in the address", async () => {
+        const file = world.profiles.held,
+            { holders } = jsonOf(world, ["held", "--json", file]);
+        const byId = new Map(holders.map((each) => [each.id, each])),
+            wanted = new Set();
+        for (const row of holders)
+            if (row.function === "make_name")
+                for (let at = row; at; at = byId.get(at.parent)) wanted.add(at.id);
+        assert.ok(wanted.size > 1 && wanted.size < holders.length);
+        await looked(world, file, async (session) => {
+            const { page } = session,
+                label = "Who keeps the live blocks";
+            await session.go("held", { search: "function:^make_n" });
+            await session.hasRows(label, wanted.size);
+            const rows = await session.json(label),
+                deepest = rows.findIndex((row) => row.level > 1);
+            await session.rows(label).nth(deepest).click();
+            await session.settle();
+            const through = () => session.text('ol[aria-label="From a root to what was chosen"]');
+            const said = await through(),
+                address = await session.state();
+            assert.match(address, /row/);
+            await session.go("summary");
+            await page.evaluate((hash) => (location.hash = hash), address);
+            await session.settle();
+            assert.equal(await through(), said);
+            await page.reload();
+            await session.settle();
+            assert.equal(await through(), said);
+            await session.go("held", { search: "no such holder" });
+            assert.match(await session.text(), /No holder with/);
+        });
+    });
+
     test("who holds what grew between two looks is what held says of their snapshots", async () => {
         const { file, snapshots } = await grownProfiles(world);
         const said = jsonOf(world, ["held", "--json", ...snapshots]),

@@ -31,6 +31,7 @@ import { testOrder } from "./order.mjs";
 import { testPairs } from "./pairs.mjs";
 import { testRegion } from "./region.mjs";
 import { testSandwich } from "./sandwich.mjs";
+import { testSearch } from "./search.mjs";
 import { testSpace } from "./space.mjs";
 import { testSql } from "./sql.mjs";
 import { testSummary } from "./summary.mjs";
@@ -70,6 +71,7 @@ describe("the web view", { concurrency: false }, () => {
     testImported(world);
     testInteraction(world);
     testSandwich(world);
+    testSearch(world);
     testPairs(world);
     testOrder(world);
     testSummary(world);

@@ -41,6 +41,16 @@ export function testSql(world) {
                 1,
             );
         }
+        /* what was asked stands in the address: a reload and "back" ask it again */
+        const first = await session.state();
+        await ask(session, "SELECT 7 AS seven");
+        assert.deepEqual(Object.values((await session.json("Rows"))[0]), [7]);
+        await page.reload();
+        await session.settle();
+        assert.deepEqual(Object.values((await session.json("Rows"))[0]), [7]);
+        await session.back();
+        assert.equal(await session.state(), first);
+        assert.ok((await session.json("Rows")).length > 2);
         for (const index of [1, 2, 3, 4, 5]) {
             await page.selectOption("select[aria-label=Example]", { index });
             await session.settle();

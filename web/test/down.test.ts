@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { childrenOf, downRows } from "../src/model/down.ts";
+import { childrenOf, depthFirst, downRows } from "../src/model/down.ts";
 import type { Flame, FlameFrame } from "../src/model/flame.ts";
 import { SvgBrush } from "../src/widgets/svg.ts";
 
@@ -39,6 +39,10 @@ test("rows of the tree table: where most is stands open, and what was turned by 
         downRows(flame, children, new Map([[0, false]])).map((row) => row.at),
         [0],
     );
+});
+
+test("rows that a search goes through stand in the order of the table", () => {
+    assert.deepEqual(depthFirst(flame, childrenOf(flame)), [0, 1, 3, 4, 2]);
 });
 
 test("a chart as SVG holds no markup of strangers", () => {

@@ -29,7 +29,18 @@ test("a cell is as full as live blocks make it", () => {
         ].map(([a, b, c]) => fillOf(a!, b!, c!)),
         [0, 1, 2, 2, 3, 4, 5, 5, 6],
     );
-    assert.equal(fillTitles.length, 7);
+    assert.equal(fillTitles.length, 8);
+});
+
+test("of a cell of which something is not known it is not known how full it is", () => {
+    for (const [resident, live, count] of [
+        [NaN, 0, 0],
+        [NaN, 100, 1],
+        [4096, NaN, 1],
+        [4096, 100, NaN],
+    ] as const)
+        assert.equal(fillTitles[fillOf(resident, live, count)], "not known");
+    assert.equal(fillTitles[fillOf(4096, NaN, 0)], "no live block");
 });
 
 test("areas end where addresses leap", () => {
@@ -120,7 +131,7 @@ for (const dark of [false, true])
         });
 test("each stands out from the ground of charts", () => {
     for (const dark of [false, true])
-        for (let fill = 1; fill < 7; fill++) {
+        for (let fill = 1; fill < fillTitles.length; fill++) {
             const [a, b] = [luminance(heapColour(fill, dark)), luminance(heapColour(0, dark))].sort(
                 (x, y) => y - x,
             ) as [number, number];

@@ -5,7 +5,11 @@ import { floatsOf } from "../src/data/columns.ts";
 import {
     childrenOf,
     grownBetween,
+    groupName,
     nameOf,
+    rowAddress,
+    rowOfAddress,
+    searchedOf,
     treeRows,
     withParents,
     type HeldLooks,
@@ -120,4 +124,38 @@ test("several are named by the first of them, and how many more there are", () =
     /* a recording of before has no more than the first */
     assert.equal(nameOf({ ...named, kind: "several", name: "a" }), "a of libx.so and others");
     assert.equal(nameOf({ ...named, name: "a" }), "a of libx.so");
+});
+
+test("a row is found by the names that lead to it, whatever its number", () => {
+    const { holders } = looks,
+        moved = [holder(7, 0, "new", [0]), holder(8, 0, "grows", [0]), holder(9, 8, "below", [0])];
+    const address = rowAddress(holders, 3);
+    assert.equal(rowOfAddress(holders, address), 3);
+    assert.equal(rowOfAddress(moved, address), 9);
+    assert.equal(rowOfAddress(moved, rowAddress(holders, 1)), 0, "it is gone");
+    for (const nothing of ["", "x", `${address}.x`])
+        assert.equal(rowOfAddress(holders, nothing), 0);
+    for (const each of holders)
+        assert.equal(rowOfAddress(holders, rowAddress(holders, each.id)), each.id);
+});
+
+test("a search finds what is several's by each that holds it, and rows by their type", () => {
+    const sharer = { ...holder(1, 0, "registry", [0], "variable"), of: "/usr/lib/libx.so" };
+    const several = {
+        ...holder(1, 0, "first", [0], "several"),
+        sharers: [
+            {
+                ...sharer,
+                reached_blocks: 1,
+                reached_bytes: 1,
+                direct_bytes: 0,
+                alone_blocks: 0,
+                alone_bytes: 0,
+            },
+        ],
+    };
+    assert.match(searchedOf(several).function, /registry/);
+    assert.match(searchedOf(several).module!, /libx\.so/);
+    assert.equal(groupName({ ...sharer, type: "Mesh" }), "Mesh");
+    assert.equal(groupName({ ...sharer, library: "libx.so" }), "libx.so");
 });

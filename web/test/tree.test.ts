@@ -137,6 +137,30 @@ test(`passes equal the slow way (SEED=${seed})`, () => {
     }
 });
 
+test(`calls of what grew, went, or is not known have their callers (SEED=${seed})`, () => {
+    for (let round = 0; round < 300; round++) {
+        const random = randoms(seed + round),
+            tree = randomTree(random),
+            hide = random() < 0.5,
+            edges = new Map<string, number>();
+        const column = Float64Array.from(tree.siteNode, () =>
+            random() < 0.1 ? NaN : Math.floor(random() * 3) - 1,
+        );
+        tree.siteNode.forEach((node, site) => {
+            const shown = frames(tree, node).filter((line) => !hide || !tree.lineLibrary[line]),
+                calls = new Set<string>();
+            for (let i = 0; i + 1 < shown.length; i++)
+                calls.add(`${tree.lineKey[shown[i + 1]!]} ${tree.lineKey[shown[i]!]}`);
+            for (const call of calls) edges.set(call, (edges.get(call) ?? 0) + column[site]!);
+        });
+        const found = callEdges(tree, new TreePasses(tree), column, null, hide);
+        assert.deepEqual(
+            new Map(found.map(({ from, to, value }) => [`${from} ${to}`, value])),
+            new Map([...edges].filter(([, value]) => value !== 0)),
+        );
+    }
+});
+
 test(`a sum with a part that is not known is not known, itself or inclusive (SEED=${seed})`, () => {
     let unknown = 0;
     for (let round = 0; round < 300; round++) {

@@ -25,6 +25,17 @@ test("a state survives its URL", () => {
     );
 });
 
+test("nothing of an address is cut off", () => {
+    const state = { ...initial, view: "sql" };
+    state.opt = withOptions(state, {
+        sql: `SELECT ${"length(name), ".repeat(600)}1`,
+        chart: "bar",
+    });
+    state.search = "x".repeat(5000);
+    assert.deepEqual(fromHash(toHash(state)), state);
+    assert.equal(getOption(fromHash(toHash(state)), "chart"), "bar");
+});
+
 test("defaults are left out, nonsense is ignored", () => {
     assert.equal(toHash({ ...initial }), "#/summary");
     for (const hash of [

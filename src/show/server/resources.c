@@ -47,12 +47,20 @@ static int resources_write_part(struct json *json, const struct resources *resou
     return 0;
 }
 
+/* What `tidemark held --by` calls holder, path, library and type. */
+static enum held_by_what resources_held_by(const char *name)
+{
+    return !strcmp(name, "held_paths")       ? HELD_BY_PATH
+           : !strcmp(name, "held_libraries") ? HELD_BY_LIBRARY
+           : !strcmp(name, "held_types")     ? HELD_BY_TYPE
+                                             : HELD_BY_HOLDER;
+}
+
 static int resources_write_held(struct json *json, const struct resources *resources,
                                 const char *name)
 {
     struct held_by holders;
-    (void)name;
-    int error = held_by_find(&holders, resources->profile, NULL, HELD_BY_HOLDER);
+    int error = held_by_find(&holders, resources->profile, NULL, resources_held_by(name));
     if (error)
         return error;
     held_by_write(json, &holders);
@@ -446,6 +454,9 @@ static const struct resource {
     {"sources", has_sources, resources_write_sources, NULL, NULL},
     {"ranks", has_ranks, web_summary_write_ranks, NULL, NULL},
     {"rank_timeline", has_rank_timeline, NULL, resources_add_rank_timeline, NULL},
+    {"held_paths", resources_has_held, resources_write_held, NULL, NULL},
+    {"held_libraries", resources_has_held, resources_write_held, NULL, NULL},
+    {"held_types", resources_has_held, resources_write_held, NULL, NULL},
 };
 
 static int resources_make_one(const struct resources *resources, const struct resource *resource,

@@ -17,6 +17,19 @@ export function childrenOf(flame: Flame): number[][] {
     return children;
 }
 
+/* All frames in the order of rows that are all open. */
+export function depthFirst(flame: Flame, children: readonly number[][]): number[] {
+    const order: number[] = [],
+        todo = flame.frames.length ? [0] : [];
+    while (todo.length) {
+        const at = todo.pop()!;
+        order.push(at);
+        for (let child = children[at]!.length - 1; child >= 0; child--)
+            todo.push(children[at]![child]!);
+    }
+    return order;
+}
+
 /* `turned`: frames that were opened or closed by hand; others are open as far as one call is most
  * of what its caller has. */
 export function downRows(

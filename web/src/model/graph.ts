@@ -8,7 +8,7 @@ export interface Edge {
     from: number;
     to: number;
     value: number;
-} /* keys; inclusive value through this call */
+} /* keys; inclusive value through this call, NaN: not known */
 
 /* Every call of one function by another, hidden frames passed over. A path counts once for each
  * edge. */
@@ -20,6 +20,22 @@ export function callEdges(
     hide: boolean,
 ): Edge[] {
     return atOnce(edgesOf(tree, passes, column, wanted, hide));
+}
+
+/* By node: does a path with a figure, or one that is not known, lead through it? What grew and what went
+ * may add up to 0 in a node, and what is not known to NaN: both have callers and callees. */
+function* waysTo(
+    { nodeCount, parent, siteNode }: Tree,
+    column: ArrayLike<number>,
+    wanted: Wanted,
+): Work<Uint8Array> {
+    const counts = new Uint8Array(nodeCount);
+    for (let site = 0; site < siteNode.length; site++)
+        if ((!wanted || wanted[site]) && column[site] !== 0) counts[siteNode[site]!] = 1;
+    yield;
+    for (let node = nodeCount - 1; node > 0; node--) if (counts[node]) counts[parent[node]!] = 1;
+    yield;
+    return counts;
 }
 
 export function* edgesOf(
@@ -40,6 +56,7 @@ export function* edgesOf(
         keyCount,
     } = tree;
     const values = yield* passes.inclusiveInSlices(column, wanted);
+    const counts = yield* waysTo(tree, column, wanted);
     const seen = new Int32Array(nodeCount).fill(
         -1,
     ); /* by node: key of its innermost frame that is shown */
@@ -52,7 +69,7 @@ export function* edgesOf(
         let caller = seen[parent[node]!]!;
         const before = entered.length;
         const first = codeFirstLine[code[node]!]!;
-        for (let i = codeLineCount[code[node]!]! - 1; i >= 0 && values[node]; i--) {
+        for (let i = codeLineCount[code[node]!]! - 1; i >= 0 && counts[node]; i--) {
             const line = first + i;
             if (hide && lineLibrary[line] === 1) continue;
             const key = lineKey[line]!;
@@ -76,7 +93,7 @@ export function* edgesOf(
     yield* passes.walkInSlices(enter, () => {
         for (let count = entered.pop()!; count > 0; count--) onWay[entered.pop()!]!--;
     });
-    return edges.filter((edge) => edge.value > 0);
+    return edges.filter((edge) => edge.value !== 0);
 }
 
 export interface GraphOptions {

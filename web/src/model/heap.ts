@@ -6,7 +6,8 @@ import { numbers, whole, type ColumnsDocument } from "../data/columns.ts";
 /* How full a cell is: what live blocks take of its resident bytes. */
 export const ABSENT = 0,
     EMPTY = 1,
-    FULL = 6;
+    FULL = 6,
+    UNKNOWN_FILL = 7;
 export const fillTitles = [
     "not resident",
     "no live block",
@@ -15,6 +16,7 @@ export const fillTitles = [
     "under 75 %",
     "under 100 %",
     "full",
+    "not known",
 ];
 
 export interface Area {
@@ -36,8 +38,10 @@ export interface Heap {
 }
 
 export function fillOf(resident: number, live: number, count: number): number {
-    if (!(resident > 0)) return ABSENT;
-    if (!(count > 0)) return EMPTY;
+    if (resident === 0) return ABSENT;
+    if (Number.isNaN(resident) || Number.isNaN(count)) return UNKNOWN_FILL;
+    if (count === 0) return EMPTY;
+    if (Number.isNaN(live)) return UNKNOWN_FILL;
     if (live >= resident) return FULL;
     return 2 + Math.floor((4 * live) / resident);
 }
@@ -173,10 +177,10 @@ export function cellAt({ places, size }: Layout, x: number, y: number): number {
 
 /* One way from bright (nearly free) to deep (full): lightness alone tells the order, in either
  * theme and with any colour vision. What is not resident is the ground of charts, with nothing on
- * it. */
+ * it; what is not known has a tone beside the way. */
 const tones = {
-    light: ["#eceef1", "#ffb71f", "#ee8a2e", "#d0604c", "#9c4478", "#61348c", "#23296e"],
-    dark: ["#0f1113", "#ffe88a", "#f5b545", "#dc8350", "#ad6582", "#7552a0", "#40488c"],
+    light: ["#eceef1", "#ffb71f", "#ee8a2e", "#d0604c", "#9c4478", "#61348c", "#23296e", "#8fa6a0"],
+    dark: ["#0f1113", "#ffe88a", "#f5b545", "#dc8350", "#ad6582", "#7552a0", "#40488c", "#5d7771"],
 };
 export function heapColour(fill: number, dark: boolean): string {
     return tones[dark ? "dark" : "light"][fill]!;

@@ -2,7 +2,9 @@
  * that is open in places. Of two looks a row has what it kept at each. */
 import { count } from "./units.ts";
 import { shortName } from "./names.ts";
+import { nameMark } from "./flame.ts";
 import { baseName, filePlace } from "./profile.ts";
+import type { Searched } from "./search.ts";
 
 export interface Named {
     kind: string;
@@ -12,6 +14,7 @@ export interface Named {
     function?: string | null;
     file?: string | null;
     line?: number | null;
+    module?: string | null;
 }
 /* One of those that hold a row together (kind "several"). */
 export interface Sharer extends Named {
@@ -163,4 +166,41 @@ export function pathTo<Row extends Placed>(holders: readonly Row[], chosen: numb
     for (let at = byId.get(chosen); at; at = at.parent < at.id ? byId.get(at.parent) : undefined)
         path.unshift(at);
     return path;
+}
+
+/* What a search looks at; of several all that hold it together. */
+export function searchedOf(row: Placed): Searched {
+    const of = [row, ...(row.kind === "several" ? (row.sharers ?? []) : [])],
+        all = (text: (each: Named) => string | null | undefined) =>
+            of.map((each) => text(each) ?? "").join("\n");
+    return {
+        function: all((each) => `${each.function ?? ""}\n${each.name ?? ""}\n${each.kind}`),
+        file: all((each) => each.file),
+        module: all((each) => each.of ?? each.module),
+    };
+}
+
+/* Of a row by type, library or call path. */
+export const groupName = (row: Named & { type?: string; library?: string }): string =>
+    row.type ?? row.library ?? nameOf(row);
+
+/* A row as an address names it: by names from a root on. Numbers of rows change from look to look. */
+const markOf = (row: Placed): string =>
+    nameMark([row.kind, row.name, row.of, row.thread, row.function, row.file, row.line].join("\n"));
+
+export function rowAddress<Row extends Placed>(holders: readonly Row[], id: number): string {
+    return pathTo(holders, id).map(markOf).join(".");
+}
+
+/* 0: there is no such row. */
+export function rowOfAddress<Row extends Placed>(holders: readonly Row[], address: string): number {
+    const marks = address ? address.split(".") : [],
+        depth = new Map<number, number>([[0, 0]]);
+    for (const row of holders) {
+        const above = depth.get(row.parent);
+        if (above === undefined || marks[above] !== markOf(row)) continue;
+        if (above + 1 === marks.length) return row.id;
+        depth.set(row.id, above + 1);
+    }
+    return 0;
 }

@@ -120,8 +120,8 @@ export class Names {
             this.file(this.tree.lineFile[line]!),
         ));
     }
-    /* Which lines have the words that are searched for in the name of their function or in their
-     * place. */
+    /* Which lines have the words that are searched for in the name of their function, of their file or
+     * of their module, as --filter of the commands looks at them. */
     finder(words: string): (line: number) => boolean {
         const has = searcher(words),
             known = new Uint8Array(this.tree.lineKey.length);
@@ -134,14 +134,22 @@ export class Names {
     #searchedOf(line: number): Searched {
         const known = this.#searched[line];
         if (known) return known;
-        const { lineFile, lineNumber, codeModule } = this.tree;
+        const { lineFile, codeModule } = this.tree;
         const file = this.file(lineFile[line]!),
             module = this.module(codeModule[this.codeOfLine(line)]!);
         return (this.#searched[line] = {
             function: this.ofLine(line),
-            ...(file ? { file: lineNumber[line] ? `${file}:${lineNumber[line]}` : file } : {}),
-            ...(module ? { module: baseName(module) } : {}),
+            ...(file ? { file } : {}),
+            ...(module ? { module } : {}),
         });
+    }
+    /* Likewise, of a function. */
+    searchedOfKey(key: number): Searched {
+        return {
+            function: this.ofKey(key),
+            file: this.file(this.fileOfKey(key)) ?? "",
+            module: this.module(this.moduleOfKey(key)) ?? "",
+        };
     }
     /* "src/mesh.cpp:77", or the module, or "". */
     place(line: number): string {
@@ -522,6 +530,13 @@ export class Profile {
                 ? column.map((value) => (Number.isNaN(value) ? 0 : value))
                 : column;
         });
+    }
+
+    /* Likewise, of a metric whose sums pass over what is not known: 1 where it is known; null: of others. */
+    async knownColumn(name: string): Promise<Float64Array | null> {
+        if (this.metric(name)?.merge !== "least") return null;
+        const column = numbers(await this.columns(`columns/${name}`), name);
+        return column.map((value) => (Number.isNaN(value) ? 0 : 1));
     }
 
     /* By site: was one of its blocks of such a size? Only the smallest and the largest are known. */

@@ -5,6 +5,7 @@ import type { Edge } from "./graph.ts";
 import type { CallTree } from "./profile.ts";
 import type { Work } from "./slices.ts";
 import type { Wanted } from "./tree.ts";
+import { exact } from "./units.ts";
 
 /* By site: does its path lead through the function? And: is it listed under it? */
 export interface Through {
@@ -37,6 +38,29 @@ export function sumOf(column: ArrayLike<number>, wanted: Uint8Array): number {
     for (let site = 0; site < wanted.length; site++) if (wanted[site]) sum += column[site]!;
     return sum;
 }
+
+/* What a flame graph gives width to: what went, or is not known, has none. */
+export function drawnPart(column: ArrayLike<number>): Float64Array {
+    return Float64Array.from(column, (value) => (value > 0 ? value : 0));
+}
+export function wentPart(column: ArrayLike<number>): Float64Array {
+    return Float64Array.from(column, (value) => (value < 0 ? value : 0));
+}
+
+/* Of how many call paths the figure is not known. */
+export function unknownIn(column: ArrayLike<number>, wanted: Wanted): number {
+    let count = 0;
+    for (let site = 0; site < column.length; site++)
+        if ((!wanted || wanted[site]) && Number.isNaN(column[site]!)) count++;
+    return count;
+}
+/* What is said of them; "": there are none. */
+export const unknownSaid = (count: number): string =>
+    count === 0
+        ? ""
+        : count === 1
+          ? "of one more call path it is not known"
+          : `of ${exact(count, "count")} more call paths it is not known`;
 
 export interface Neighbour {
     key: number;

@@ -399,7 +399,7 @@ export function startProfiles(from: DataSource): void {
                 asked.add(index);
                 void load(index);
             }
-        if (state.value.profile >= count)
+        if (state.value.profile < 0 || state.value.profile >= count)
             failure.value = `There is no profile number ${state.value.profile} here.`;
     });
 }

@@ -81,7 +81,7 @@ export function fromHash(hash: string): ViewState {
         if (text === null) continue;
         const like = initial[key];
         if (typeof like === "boolean") (state[key] as boolean) = text === "1";
-        else if (typeof like === "string") (state[key] as string) = text.slice(0, 4096);
+        else if (typeof like === "string") (state[key] as string) = text;
         else if (/^-?\d{1,16}$/.test(text)) (state[key] as number) = Number(text);
     }
     return state;

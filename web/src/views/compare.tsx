@@ -94,7 +94,11 @@ export function CompareView({ profile }: ViewProps): JSX.Element {
                 </label>
             </div>
             {!with_ ? (
-                <div class="empty">Choose with which profile to compare.</div>
+                <div class="empty">
+                    {state.value.other >= names.length
+                        ? `There is no profile number ${state.value.other} here: choose with which to compare.`
+                        : "Choose with which profile to compare."}
+                </div>
             ) : state.value.region || state.value.of ? (
                 <InRegion />
             ) : (

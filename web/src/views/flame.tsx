@@ -31,6 +31,7 @@ import { Ready, useLoaded } from "../widgets/states.tsx";
 import { showMenu } from "../widgets/tooltip.tsx";
 import { choiceMark, keyOfChoice, placeOfKey } from "../model/focus.ts";
 import { functionMenu } from "./functions.tsx";
+import { unknownIn, unknownSaid } from "../model/sandwich.ts";
 import { idleOf, type PageUse } from "./heat.tsx";
 import { Sandwich } from "./sandwich.tsx";
 import type { Thread } from "./threads.tsx";
@@ -186,6 +187,7 @@ export interface Drawn {
     flame: Flame;
     metric: string;
     hue: Hue;
+    unknown: number; /* call paths whose figure is not known */
     now: ViewState; /* that it was made in */
 }
 
@@ -219,7 +221,8 @@ export function FlameView({ profile }: ViewProps): JSX.Element {
                             more,
                         }),
                     );
-                    return { profile, tree, flame, metric, hue, now };
+                    const unknown = unknownIn(column, wanted);
+                    return { profile, tree, flame, metric, hue, unknown, now };
                 },
             ),
         [profile, metric, collapse, inverted, inOrder, hue, focusKey(now)],
@@ -584,7 +587,7 @@ function SaveFlame({
 }
 
 function FlameGraph(drawn: Drawn): JSX.Element {
-    const { tree: of, flame, metric, profile, hue } = drawn;
+    const { tree: of, flame, metric, profile, hue, unknown } = drawn;
     const { names, tree } = of;
     const { search } = state.value;
     const dark = theme.value === "dark";
@@ -631,8 +634,10 @@ function FlameGraph(drawn: Drawn): JSX.Element {
     if (!total)
         return (
             <div class="empty">
-                No call path has any “{profile.titleOf(metric)}”
-                {state.value.fn >= 0 || state.value.node >= 0 ? " in this focus" : ""}.
+                No call path {unknown > 0 && "of which it is known "}has any “
+                {profile.titleOf(metric)}”
+                {state.value.fn >= 0 || state.value.node >= 0 ? " in this focus" : ""}
+                {unknown > 0 && `; ${unknownSaid(unknown)}`}.
             </div>
         );
     return (
@@ -676,6 +681,7 @@ function FlameGraph(drawn: Drawn): JSX.Element {
                         ? `; ${exact(flame.cut, "count")} too narrow to be opened further`
                         : ""}
                 </span>
+                {unknown > 0 && <span data-unknown>{unknownSaid(unknown)}: no width</span>}
                 {found && (
                     <span data-found title={exact(found.value, unit)}>
                         search: <b>{format(found.value, unit)}</b> ({share(found.value / total)})
@@ -723,13 +729,15 @@ export function nextMatch(matches: Uint8Array, from: number, by: 1 | -1): number
 }
 
 /* How many frames were found, which of them is chosen, and the way to the others. */
-function Matches({
+export function Matches({
     matches,
     zoom,
+    what = "frame",
     onNext,
 }: {
     matches: Uint8Array;
     zoom: number;
+    what?: string;
     onNext: (by: 1 | -1) => void;
 }): JSX.Element {
     let count = 0,
@@ -741,7 +749,7 @@ function Matches({
     return (
         <span class="together" data-matches>
             {place ? `${exact(place, "count")} of ` : ""}
-            {exact(count, "count")} {count === 1 ? "frame" : "frames"}{" "}
+            {exact(count, "count")} {count === 1 ? what : `${what}s`}{" "}
             {count > 0 && (
                 <>
                     <button aria-label="Previous match" title="N" onClick={() => onNext(-1)}>

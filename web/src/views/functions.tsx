@@ -16,7 +16,9 @@ import {
     fileName,
 } from "../model/profile.ts";
 import { searcher } from "../model/search.ts";
-import { exact } from "../model/units.ts";
+import { sumOf } from "../model/sandwich.ts";
+import { both } from "../model/tree.ts";
+import { exact, format, share } from "../model/units.ts";
 import { getOption, withOptions, type ViewState } from "../state/url.ts";
 import { focusKey, rangeOf, rangeShown, shownMetric, wantedSites } from "../state/profiles.ts";
 import { go, state } from "../state/state.ts";
@@ -78,8 +80,13 @@ export function FunctionsView({ profile }: ViewProps): JSX.Element {
                     forgetUnknown(rows, RANGE, knownByKey(tree, range.isKnown, wanted, now));
                     forgetUnknown(rows, GROWTH, knownByKey(tree, range.growth.known, wanted, now));
                 }
+                for (const name of needed) {
+                    const known = await profile.knownColumn(name);
+                    if (known) forgetUnknown(rows, name, knownByKey(tree, known, wanted, now));
+                }
                 const whole = await wholeOf(profile, metric, wanted);
-                return { profile, rows, whole, columns, metric, inclusive };
+                const column = more.get(metric) ?? (await profile.column(metric));
+                return { profile, rows, whole, columns, metric, inclusive, tree, column, wanted };
             }),
         [profile, columns.join(), inclusive, focusKey(now)],
     );
@@ -104,7 +111,7 @@ async function wholeOf(profile: Profile, metric: string, wanted: Wanted): Promis
 /* By key: of how many of its paths something is known. */
 function knownByKey(
     { passes }: CallTree,
-    isKnown: Uint8Array,
+    isKnown: ArrayLike<number>,
     wanted: Wanted,
     { inclusive, hide }: ViewState,
 ): Float64Array {
@@ -113,7 +120,8 @@ function knownByKey(
         : passes.exclusiveByKey(isKnown, wanted, hide);
 }
 
-/* A function none of whose paths has a curve has no figure in a range, rather than 0. */
+/* A function none of whose paths has a curve has no figure in a range, rather than 0; so of one at none of whose
+ * paths the look passed by. */
 function forgetUnknown(rows: FunctionRow[], name: string, known: Float64Array): void {
     for (const row of rows) if (name in row.values && !known[row.key]) row.values[name] = NaN;
 }
@@ -242,9 +250,15 @@ function FunctionsTable({
     search,
     sort,
     profile,
+    tree,
+    column,
+    wanted,
 }: ViewProps & {
     rows: FunctionRow[];
     whole: number;
+    tree: CallTree;
+    column: Float64Array; /* of the metric, by site */
+    wanted: Wanted;
     columns: string[];
     metric: string;
     inclusive: boolean;
@@ -258,6 +272,13 @@ function FunctionsTable({
             ? rows.filter((row) => has({ function: row.name, file: row.file, module: row.module }))
             : rows;
     }, [rows, search]);
+    const found = useMemo(
+        () => (shown === rows ? null : sumOfPaths(tree, column, wanted, shown, inclusive)),
+        [shown, rows, column],
+    );
+    const unit = profile.unitOf(metric),
+        known = profile.metric(metric),
+        doesAddUp = known ? addsUp(known) : metric === RANGE || metric === GROWTH;
     const most = useMemo(
         () => rows.reduce((best, row) => Math.max(best, row.values[metric] || 0), 1),
         [rows, metric],
@@ -281,10 +302,17 @@ function FunctionsTable({
                     {inclusive ? "with all below them" : "by what they ask for themselves"}
                 </span>
                 <ColumnChoice profile={profile} columns={columns} />
+                {found !== null && doesAddUp && (
+                    <span data-found title={exact(found, unit)}>
+                        search: <b>{format(found, unit)}</b>
+                        {whole > 0 && ` (${share(found / whole)})`}
+                    </span>
+                )}
             </div>
             <Table
                 name="functions"
                 label="Functions"
+                whole={rows.length}
                 rows={shown}
                 columns={list}
                 sort={sort}
@@ -304,6 +332,24 @@ function FunctionsTable({
             />
         </>
     );
+}
+
+/* What call paths of some functions have, each path once: those that are listed under them, or that lead
+ * through them. */
+function sumOfPaths(
+    { tree, passes }: CallTree,
+    column: Float64Array,
+    wanted: Wanted,
+    rows: readonly FunctionRow[],
+    inclusive: boolean,
+): number {
+    const keys = new Uint8Array(tree.keyCount);
+    for (const row of rows) keys[row.key] = 1;
+    const lines = passes.exclusiveLines(state.value.hide),
+        through = inclusive
+            ? passes.through(keys)
+            : Uint8Array.from(lines, (line) => keys[tree.lineKey[line]!]!);
+    return sumOf(column, both(through, wanted)!);
 }
 
 /* What one can do with a function, in every view. `place`: its file, or else its module. */

@@ -4,6 +4,7 @@ import { useMemo } from "preact/hooks";
 import type { JSX } from "preact";
 import { baseName, filePlace } from "../model/profile.ts";
 import { bytes, exact } from "../model/units.ts";
+import { searcher } from "../model/search.ts";
 import { go, link, state } from "../state/state.ts";
 import { getOption, withOptions } from "../state/url.ts";
 import { Table, type Column } from "../widgets/table.tsx";
@@ -223,17 +224,16 @@ function Variables({
 }): JSX.Element {
     const { search, sort } = state.value;
     const module = (at: number) => modules[at]?.path ?? "?";
-    const rows = useMemo(
-        () =>
-            globals.variables
-                .map((each, index) => ({ ...each, index }))
-                .filter((each) =>
-                    `${each.name}\n${each.file ?? ""}\n${module(each.module)}`
-                        .toLowerCase()
-                        .includes(search.toLowerCase()),
-                ),
-        [globals, search],
-    );
+    const rows = useMemo(() => {
+        const has = searcher(search);
+        return globals.variables
+            .map((each, index) => ({ ...each, index }))
+            .filter(
+                ({ name, file, module: at }) =>
+                    !has || has({ function: name, file: file ?? "", module: module(at) }),
+            );
+    }, [globals, search]);
+    const found = rows.reduce((sum, each) => sum + each.bytes, 0);
     const most = rows.reduce((best, each) => Math.max(best, each.bytes), 1);
     const columns = useMemo(() => columnsOf(module, most), [rows]);
     const by = getOption(state.value, "by") ?? "section";
@@ -287,10 +287,17 @@ function Variables({
                 name="variables"
                 label="Variables"
                 rows={rows}
+                whole={globals.variables.length}
                 columns={columns}
                 sort={sort || "-bytes"}
                 onSort={(next) => go({ sort: next }, "replace")}
                 rowKey={(row) => row.index}
+                empty={search ? `No variable, file or module with “${search}” in it.` : undefined}
+                foot={
+                    <span data-sum title={exact(found, "bytes")}>
+                        {bytes(found)}
+                    </span>
+                }
             />
         </>
     );

@@ -7,6 +7,7 @@ import {
     grownBetween,
     placeOf,
     treeRows,
+    searchedOf,
     withParents,
     type Grown,
     type HeldLooks,
@@ -80,11 +81,7 @@ export function HeldGrowth({
     const found = useMemo(() => {
         const has = searcher(search),
             rows = grown?.rows ?? [];
-        return has
-            ? withParents(rows, (row) =>
-                  has({ function: row.function ?? row.name ?? "", file: row.file ?? "" }),
-              )
-            : rows;
+        return has ? withParents(rows, (row) => has(searchedOf(row))) : rows;
     }, [grown, search]);
     const children = useMemo(() => childrenOf(found, (row) => row.change), [found]);
     const [turned, setTurned] = useState<ReadonlySet<number>>(new Set());

@@ -15,6 +15,7 @@ import {
     layOut,
     pinnersOf,
     readHeap,
+    UNKNOWN_FILL,
     type Heap,
     type Layout,
     type Place,
@@ -27,6 +28,7 @@ import { theme } from "../state/theme.ts";
 import { getOption, withOptions } from "../state/url.ts";
 import { colour, useCanvas } from "../widgets/canvas.ts";
 import { csvCell, SaveChart } from "../widgets/save_chart.tsx";
+import { shortList } from "../widgets/more.tsx";
 import type { Brush } from "../widgets/svg.ts";
 import { Card, NotRecorded, Ready, useLoaded } from "../widgets/states.tsx";
 import { hideTip, showTip } from "../widgets/tooltip.tsx";
@@ -93,9 +95,11 @@ const hex = (address: number) => "0x" + address.toString(16);
 const fullness = (heap: Heap, cell: number) =>
     heap.fill[cell] === ABSENT
         ? "not resident"
-        : `${share(Math.min(1, heap.live[cell]! / heap.resident[cell]!))} of ` +
-          `${bytes(heap.resident[cell]!)} in use, ` +
-          (heap.count[cell] === 1 ? "1 block" : `${count(heap.count[cell]!)} blocks`);
+        : heap.fill[cell] === UNKNOWN_FILL
+          ? "how full it is, is not known"
+          : `${share(Math.min(1, heap.live[cell]! / heap.resident[cell]!))} of ` +
+            `${bytes(heap.resident[cell]!)} in use, ` +
+            (heap.count[cell] === 1 ? "1 block" : `${count(heap.count[cell]!)} blocks`);
 const sizeOf = (heap: Heap, place: { first: number; end: number }) =>
     heap.address[place.end - 1]! + heap.bytes[place.end - 1]! - heap.address[place.first]!;
 
@@ -130,12 +134,15 @@ function HeapMap({ profile, heap, of, pins }: ViewProps & Loaded): JSX.Element {
             </p>
             <Picture heap={heap} of={of} picked={picked} onPick={pick} />
             <div class="legend flush-left">
-                {by.map((cells, fill) => (
-                    <span key={fill} title={exact(cells, "count")}>
-                        <span class="swatch" style={{ "--tone": heapColour(fill, dark) }} />
-                        {fillTitles[fill]}: <b>{count(cells)}</b>
-                    </span>
-                ))}
+                {by.map(
+                    (cells, fill) =>
+                        (fill !== UNKNOWN_FILL || cells > 0) && (
+                            <span key={fill} title={exact(cells, "count")}>
+                                <span class="swatch" style={{ "--tone": heapColour(fill, dark) }} />
+                                {fillTitles[fill]}: <b>{count(cells)}</b>
+                            </span>
+                        ),
+                )}
             </div>
             <Picked heap={heap} of={of} pins={pins} cell={picked} />
             <Pinners heap={heap} of={of} pins={pins} onPick={pick} />
@@ -341,7 +348,7 @@ function Picked({ heap, of, pins, cell }: Loaded & { cell: number }): JSX.Elemen
                             )}
                             .
                         </>
-                    ) : heap.fill[cell] === ABSENT ? (
+                    ) : heap.fill[cell] === ABSENT || heap.fill[cell] === UNKNOWN_FILL ? (
                         ""
                     ) : (
                         "At least half of it is in use."
@@ -361,6 +368,7 @@ function Pinners({
     onPick,
 }: Loaded & { onPick: (cell: number) => void }): JSX.Element {
     const pinners = useMemo(() => pinnersOf(heap), [heap]);
+    const { shown, more } = shortList("pinners", pinners, PINNERS);
     return (
         <Card title="Who pins pages">
             {pinners.length ? (
@@ -375,7 +383,7 @@ function Pinners({
                         </tr>
                     </thead>
                     <tbody>
-                        {pinners.slice(0, PINNERS).map(({ node, cells }) => {
+                        {shown.map(({ node, cells }) => {
                             const all = pins.get(node),
                                 first = heap.node.findIndex(
                                     (each, at) => each === node && heap.pinned[at]! > 0,
@@ -410,9 +418,7 @@ function Pinners({
             ) : (
                 <p class="dim">No page is less than half full and kept by a block.</p>
             )}
-            {pinners.length > PINNERS && (
-                <p class="dim">{count(pinners.length - PINNERS)} more pin less.</p>
-            )}
+            {more}
         </Card>
     );
 }

@@ -1,7 +1,9 @@
 /* Lag and drag: how long large blocks lay before their first write and after their last one, by call
  * path, as `record --heat` has seen it. A row's bar is what of its bytes and time was no use. */
+import { useMemo } from "preact/hooks";
 import type { JSX } from "preact";
 import { shortName } from "../model/names.ts";
+import { searcher } from "../model/search.ts";
 import { count, share } from "../model/units.ts";
 import { go, link, state } from "../state/state.ts";
 import { NotRecorded, Ready, useLoaded } from "../widgets/states.tsx";
@@ -14,6 +16,7 @@ export interface PageUse {
     function?: string | null;
     file?: string | null;
     line?: number | null;
+    module?: string | null;
     count: number;
     alive_count: number;
     unseen_count: number;
@@ -155,13 +158,27 @@ function Sums({ rows }: { rows: readonly PageUse[] }): JSX.Element {
 }
 
 function Heat({ rows }: { rows: readonly PageUse[] }): JSX.Element {
+    const { search } = state.value;
+    const found = useMemo(() => {
+        const has = searcher(search);
+        return has
+            ? rows.filter((row) =>
+                  has({
+                      function: row.function ?? "",
+                      file: row.file ?? "",
+                      module: row.module ?? "",
+                  }),
+              )
+            : rows;
+    }, [rows, search]);
     return (
         <>
-            <Sums rows={rows} />
+            <Sums rows={found} />
             <Table
                 name="lag-and-drag"
                 label="Lag and drag by call path"
-                rows={rows}
+                rows={found}
+                whole={rows.length}
                 columns={columns}
                 sort={state.value.sort || "-idle"}
                 onSort={(next) => go({ sort: next }, "replace")}

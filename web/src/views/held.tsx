@@ -1,51 +1,87 @@
 /* Who keeps the live blocks: the tree of holders, as the command `held` has it. What a row *keeps* would go
- * if it let go. Of the chosen row it is shown through what it is held, from a root on. */
+ * if it let go. Of the chosen row it is shown through what it is held, from a root on. Rows may be call
+ * paths, libraries or types instead. */
 import { useMemo, useState } from "preact/hooks";
-import type { JSX } from "preact";
+import type { ComponentChildren, JSX } from "preact";
 import {
     childrenOf,
+    groupName,
     nameOf,
     pathTo,
     placeOf,
+    rowAddress,
+    rowOfAddress,
+    searchedOf,
     treeRows,
+    withParents,
     type Placed,
     type Sharer,
     type Sum,
     type TreeRow,
 } from "../model/held.ts";
-import { bytes, count, duration } from "../model/units.ts";
+import { filePlace } from "../model/profile.ts";
+import { searcher } from "../model/search.ts";
+import { bytes, count, duration, exact } from "../model/units.ts";
+import { go, link, state } from "../state/state.ts";
+import { getOption, withOptions } from "../state/url.ts";
 import { Card, NotRecorded, Ready, useLoaded } from "../widgets/states.tsx";
 import { Table, type Column } from "../widgets/table.tsx";
 import { Twig } from "../widgets/twig.tsx";
 import type { ViewProps } from "./registry.ts";
 
 /* doc/HELD.md. */
-interface Holder extends Placed {
+interface Kept {
     own_blocks: number;
     own_bytes: number;
     retained_blocks: number;
     retained_bytes: number;
+}
+interface Holder extends Placed, Kept {
+    type?: string; /* by type */
+    library?: string; /* by library */
 }
 interface Held {
     at: string;
     time_ns: number;
     held: Sum;
     lost: Sum;
+    untyped?: Sum; /* by type */
     holders: Holder[];
 }
 
 type Row = TreeRow<Holder>;
 
+/* What rows are of, as `held --by` has them: each a resource of its own. */
+const groupings = [
+    { by: "holder", title: "by holder", resource: "held" },
+    { by: "path", title: "by call path", resource: "held_paths" },
+    { by: "library", title: "by library", resource: "held_libraries" },
+    { by: "type", title: "by type", resource: "held_types" },
+] as const;
+
 export function HeldView({ profile }: ViewProps): JSX.Element {
+    const asked = getOption(state.value, "by"),
+        there = groupings.filter(({ resource }) => profile.has(resource)),
+        grouping = there.find(({ by }) => by === asked) ?? there[0];
     const loaded = useLoaded(
-        async () => (profile.has("held") ? profile.json<Held>("held") : null),
-        [profile],
+        async () =>
+            grouping ? { grouping, held: await profile.json<Held>(grouping.resource) } : null,
+        [profile, grouping],
     );
     return (
         <Ready of={loaded}>
-            {(held) =>
-                held ? (
-                    <Holders held={held} />
+            {(loaded) =>
+                loaded ? (
+                    <>
+                        <Sums {...loaded}>
+                            <ByChoice there={there} by={loaded.grouping.by} />
+                        </Sums>
+                        {loaded.grouping.by === "holder" ? (
+                            <Holders held={loaded.held} />
+                        ) : (
+                            <Groups {...loaded} />
+                        )}
+                    </>
                 ) : (
                     <NotRecorded
                         of={profile}
@@ -58,11 +94,55 @@ export function HeldView({ profile }: ViewProps): JSX.Element {
     );
 }
 
-function columnsOf(
-    whole: number,
-    toggle: (row: Row, open: boolean) => void,
-    isOpen: (id: number) => boolean,
-): Column<Row>[] {
+type Grouping = (typeof groupings)[number];
+
+function ByChoice({ there, by }: { there: readonly Grouping[]; by: string }): JSX.Element {
+    return (
+        <select
+            aria-label="Rows"
+            value={by}
+            onChange={(event) => {
+                const next = event.currentTarget.value;
+                go({ sort: "", opt: next === "holder" ? "" : `by:${next}` });
+            }}>
+            {there.map(({ by, title }) => (
+                <option key={by} value={by}>
+                    {title}
+                </option>
+            ))}
+        </select>
+    );
+}
+
+function Sums({
+    held,
+    children,
+}: {
+    held: Held;
+    grouping: Grouping;
+    children: ComponentChildren;
+}): JSX.Element {
+    const { untyped } = held;
+    return (
+        <p class="dim pad" data-held>
+            {`${bytes(held.held.bytes)} in ${count(held.held.blocks)} blocks are held, ${duration(held.time_ns)} after the beginning (${held.at}); ${
+                held.lost.blocks
+                    ? `${bytes(held.lost.bytes)} in ${count(held.lost.blocks)} are lost`
+                    : "none is lost"
+            }.`}{" "}
+            {untyped && untyped.blocks > 0 && (
+                <span data-untyped title={exact(untyped.bytes, "bytes")}>
+                    Of {bytes(untyped.bytes)} in {count(untyped.blocks)} blocks the type is not
+                    known.{" "}
+                </span>
+            )}
+            {children}
+        </p>
+    );
+}
+
+/* Of the blocks that are held or lost, what a row keeps. */
+function keeps<Row extends Kept>(whole: number): Column<Row>[] {
     return [
         {
             id: "retained",
@@ -95,6 +175,41 @@ function columnsOf(
             unit: "bytes",
             number: (row) => row.own_bytes,
         },
+    ];
+}
+
+function placeColumn<Row extends { file?: string | null; line?: number | null }>(): Column<Row> {
+    return {
+        id: "place",
+        title: "place",
+        width: "minmax(90px, 1fr)",
+        text: (row) => (row.file ? filePlace(row.file, row.line) : ""),
+        show: (row) =>
+            row.file ? (
+                <a
+                    href={link({
+                        view: "source",
+                        file: row.file,
+                        line: row.line ?? 0,
+                        sort: "",
+                        opt: "",
+                        search: "",
+                    })}>
+                    {filePlace(row.file, row.line)}
+                </a>
+            ) : (
+                ""
+            ),
+    };
+}
+
+function columnsOf(
+    whole: number,
+    toggle: (row: Row, open: boolean) => void,
+    isOpen: (id: number) => boolean,
+): Column<Row>[] {
+    return [
+        ...keeps<Row>(whole),
         {
             id: "holder",
             title: "holder",
@@ -103,6 +218,7 @@ function columnsOf(
             show: (row) => <Twig row={row} isOpen={isOpen(row.id)} onToggle={toggle} />,
         },
         { id: "kind", title: "kind", width: "100px", text: (row) => row.kind },
+        placeColumn(),
         {
             id: "level",
             title: "depth",
@@ -112,37 +228,93 @@ function columnsOf(
     ];
 }
 
+/* Rows without a tree: what those of one call path, library or type keep, wherever they are. */
+function Groups({ held, grouping }: { held: Held; grouping: Grouping }): JSX.Element {
+    const { search, sort } = state.value,
+        whole = held.held.bytes + held.lost.bytes;
+    const rows = useMemo(
+        () => held.holders.map((row) => ({ ...row, says: groupName(row) })),
+        [held],
+    );
+    const found = useMemo(() => {
+        const has = searcher(search);
+        return has
+            ? rows.filter((row) =>
+                  has({
+                      function: row.says,
+                      file: row.file ?? "",
+                      module: row.module ?? row.library ?? "",
+                  }),
+              )
+            : rows;
+    }, [rows, search]);
+    const columns = useMemo<Column<(typeof rows)[number]>[]>(
+        () => [
+            ...keeps<(typeof rows)[number]>(whole),
+            {
+                id: grouping.by,
+                title: grouping.title.slice("by ".length),
+                width: "minmax(260px, 3fr)",
+                text: (row) => row.says,
+            },
+            ...(rows.some((row) => row.file) ? [placeColumn<(typeof rows)[number]>()] : []),
+        ],
+        [rows, whole, grouping],
+    );
+    return (
+        <Table
+            name={`held-${grouping.by}`}
+            label={`What is kept, ${grouping.title}`}
+            rows={found}
+            whole={rows.length}
+            columns={columns}
+            sort={sort || "-retained"}
+            onSort={(next) => go({ sort: next }, "replace")}
+            rowKey={(row) => row.id}
+            empty={
+                search
+                    ? `None with “${search}” in its name.`
+                    : grouping.by === "type"
+                      ? "Of no block that is held the type is known."
+                      : "Nothing was held."
+            }
+            foot={
+                grouping.by === "library" ? undefined : (
+                    <span>What one keeps may be kept by others of these too: no sum of rows</span>
+                )
+            }
+        />
+    );
+}
+
 function Holders({ held }: { held: Held }): JSX.Element {
-    const children = useMemo(() => childrenOf(held.holders, (row) => row.retained_bytes), [held]);
-    const [open, setOpen] = useState<ReadonlySet<number>>(new Set());
-    const isOpen = (id: number) => open.has(id);
-    const toggle = (row: Row, next: boolean) => {
-        const changed = new Set(open);
-        if (next) changed.add(row.id);
-        else changed.delete(row.id);
-        setOpen(changed);
-    };
-    const rows = useMemo(() => treeRows(children, isOpen), [children, open]);
-    const whole = held.held.bytes + held.lost.bytes;
-    const [chosen, setChosen] = useState(0);
+    const { search } = state.value;
+    const found = useMemo(() => {
+        const has = searcher(search);
+        return has ? withParents(held.holders, (row) => has(searchedOf(row))) : held.holders;
+    }, [held, search]);
+    const children = useMemo(() => childrenOf(found, (row) => row.retained_bytes), [found]);
+    const address = getOption(state.value, "row") ?? "",
+        chosen = useMemo(() => rowOfAddress(held.holders, address), [held, address]);
     const path = useMemo(() => pathTo(held.holders, chosen), [held, chosen]);
-    const all = held.holders.filter((each) => children.has(each.id));
+    const above = path.slice(0, -1).map((each) => each.id);
+    const [turned, setTurned] = useState<ReadonlyMap<number, boolean>>(new Map());
+    /* what leads to the row that was chosen, or found, is open until somebody folds it */
+    const isOpen = (id: number) => turned.get(id) ?? (above.includes(id) || search !== "");
+    const all = found.filter((each) => children.has(each.id)),
+        isAnyOpen = all.some((each) => isOpen(each.id));
+    const rows = useMemo(() => treeRows(children, isOpen), [children, turned, chosen, search]);
+    const whole = held.held.bytes + held.lost.bytes;
+    const toggle = (row: Row, next: boolean) => setTurned(new Map(turned).set(row.id, next));
     return (
         <>
-            <p class="dim pad" data-held>
-                {`${bytes(held.held.bytes)} in ${count(held.held.blocks)} blocks are held, ${duration(held.time_ns)} after the beginning (${held.at}); ${
-                    held.lost.blocks
-                        ? `${bytes(held.lost.bytes)} in ${count(held.lost.blocks)} are lost`
-                        : "none is lost"
-                }.`}{" "}
+            <div class="bar-row">
                 <button
                     type="button"
-                    onClick={() =>
-                        setOpen(open.size ? new Set() : new Set(all.map((each) => each.id)))
-                    }>
-                    {open.size ? "Fold all" : "Unfold all"}
+                    onClick={() => setTurned(new Map(all.map((each) => [each.id, !isAnyOpen])))}>
+                    {isAnyOpen ? "Fold all" : "Unfold all"}
                 </button>
-            </p>
+            </div>
             <div class="upper-half">
                 <Table
                     name="holders"
@@ -154,12 +326,22 @@ function Holders({ held }: { held: Held }): JSX.Element {
                     ordered
                     rowKey={(row) => row.id}
                     selected={chosen || null}
-                    onSelect={(row) => setChosen(row.id)}
+                    onSelect={(row) =>
+                        go(
+                            {
+                                opt: withOptions(state.value, {
+                                    row: rowAddress(held.holders, row.id),
+                                }),
+                            },
+                            "replace",
+                        )
+                    }
                     branch={(row) => ({
                         level: row.level,
                         open: row.hasBelow ? isOpen(row.id) : null,
                     })}
                     onToggle={toggle}
+                    empty={search ? `No holder with “${search}” in it.` : "Nothing was held."}
                 />
             </div>
             {path.length > 0 && <HeldThrough path={path} />}

@@ -7,6 +7,7 @@ import { numbers, whole } from "../data/columns.ts";
 import type { Profile } from "../model/profile.ts";
 import { baseName } from "../model/profile.ts";
 import { bytes, count, duration, exact, format, share } from "../model/units.ts";
+import { searcher } from "../model/search.ts";
 import { profileAt, profileNames, profileOfRank, wantProfile } from "../state/profiles.ts";
 import { go, link, state } from "../state/state.ts";
 import { getOption, withOptions } from "../state/url.ts";
@@ -234,7 +235,8 @@ function Nodes({ nodes }: { nodes: Node[] }): JSX.Element {
                     {nodes.map((node) => {
                         const limit = node.limit_bytes ?? node.machine_bytes;
                         /* what ranks that could not be read had comes on top */
-                        const least = node.not_read ? "≥ " : "";
+                        const least = (value: Maybe) =>
+                            node.not_read && value !== null ? "≥ " : "";
                         return (
                             <tr key={node.id}>
                                 <td class="nowrap">{node.name}</td>
@@ -247,18 +249,18 @@ function Nodes({ nodes }: { nodes: Node[] }): JSX.Element {
                                 <td
                                     class="number"
                                     title={`${exact(node.lower_bytes, "bytes")} to ${exact(node.upper_bytes, "bytes")}`}>
-                                    {least}
+                                    {least(node.upper_bytes)}
                                     {node.lower_bytes === node.upper_bytes
                                         ? format(node.upper_bytes, "bytes")
                                         : `${format(node.lower_bytes, "bytes")} – ${format(node.upper_bytes, "bytes")}`}
                                 </td>
                                 <td class="number">
-                                    {least}
+                                    {least(node.peak_sum)}
                                     {format(node.peak_sum, "bytes")}
                                 </td>
                                 <td class="number">
                                     {limit && node.upper_bytes !== null
-                                        ? least + share(node.upper_bytes / limit)
+                                        ? least(node.upper_bytes) + share(node.upper_bytes / limit)
                                         : "–"}
                                 </td>
                             </tr>
@@ -674,16 +676,21 @@ function RankTable({ of, job }: { of: Profile; job: Job }): JSX.Element {
             show: (row) => baseName(row.file),
         },
     ];
-    const wanted = state.value.search.toLowerCase();
+    const has = searcher(state.value.search);
     return (
         <Table
             name="ranks"
             label="Ranks"
-            rows={job.ranks.filter((rank) =>
-                `${rank.rank} ${rank.file} ${node(rank.node)} ${rank.state}`
-                    .toLowerCase()
-                    .includes(wanted),
+            rows={job.ranks.filter(
+                (rank) =>
+                    !has ||
+                    has({
+                        function: `rank ${rank.rank} ${rank.state}`,
+                        file: rank.file,
+                        module: node(rank.node),
+                    }),
             )}
+            whole={job.ranks.length}
             columns={columns}
             sort={state.value.sort || "rank"}
             onSort={(sort) => go({ sort }, "replace")}

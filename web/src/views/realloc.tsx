@@ -6,7 +6,15 @@ import { bytes, count, exact, format, isKnown, share } from "../model/units.ts";
 import { link } from "../state/state.ts";
 import { HeatMap } from "../widgets/bars.tsx";
 import { cannotHave, Card, NotRecorded, Ready, useLoaded } from "../widgets/states.tsx";
-import { coarse, heatCells, loadDistributions, type Distributions, type Row } from "./sizes.tsx";
+import { shortList } from "../widgets/more.tsx";
+import {
+    coarse,
+    heatCells,
+    isOthers,
+    loadDistributions,
+    type Distributions,
+    type Row,
+} from "./sizes.tsx";
 import type { ViewProps } from "./registry.ts";
 
 export function ReallocView({ profile }: ViewProps): JSX.Element {
@@ -109,7 +117,7 @@ function Matrix({ of }: { of: Distributions }): JSX.Element {
     );
 }
 
-const others = 2 ** 63 - 1;
+const TOLD = 64; /* the commonest steps that a profile has */
 
 function Jumps({
     title,
@@ -119,14 +127,18 @@ function Jumps({
     rows: readonly Row[];
     of: Distributions;
 }): JSX.Element {
-    const listed = rows.filter((row) => row[0] < others * 0.99).sort((a, b) => b[1] - a[1]);
+    const listed = rows.filter((row) => !isOthers(row)).sort((a, b) => b[1] - a[1]);
     const total = rows.reduce((sum, row) => sum + row[1], 0);
+    const times = (list: readonly Row[]) =>
+        `${count(list.reduce((sum, row) => sum + row[1], 0))} times`;
+    const { shown, more } = shortList(title.split(" ")[0]!, listed, 20, times);
+    const rest = rows.filter(isOthers);
     return (
         <Card title={title}>
             {listed.length === 0 && <p class="dim">Never.</p>}
             <table>
                 <tbody>
-                    {listed.slice(0, 20).map((row) => (
+                    {shown.map((row) => (
                         <tr key={row[0]}>
                             <td class="number">
                                 {row[0] === 0 ? "same size" : exact(row[0], "bytes")}
@@ -139,6 +151,13 @@ function Jumps({
                     ))}
                 </tbody>
             </table>
+            {more}
+            {rest.length > 0 && (
+                <p class="dim tight">By steps that are not told one by one: {times(rest)}.</p>
+            )}
+            {listed.length >= TOLD && (
+                <p class="dim tight">The {TOLD} commonest steps are told: shares are of these.</p>
+            )}
             {listed[0] && listed[0][0] > 0 && listed[0][1] / total > 0.5 && listed[0][1] > 16 && (
                 <p class="dim">
                     Growth by a constant step copies a block again and again: growing by a factor

@@ -5,12 +5,16 @@ import { readCurves } from "../model/curves.ts";
 import { choiceMark, placeOfKey } from "../model/focus.ts";
 import { edgesOf } from "../model/graph.ts";
 import { shortName } from "../model/names.ts";
-import { derive, fileName } from "../model/profile.ts";
+import { derive, fileName, GROWTH } from "../model/profile.ts";
 import {
+    drawnPart,
     levelOver,
     neighbours,
     sumOf,
     throughFunction,
+    unknownIn,
+    unknownSaid,
+    wentPart,
     type Neighbour,
 } from "../model/sandwich.ts";
 import { bytes, exact, format, share } from "../model/units.ts";
@@ -38,6 +42,8 @@ interface Found {
     sums: Map<string, { own: number; all: number }>;
     own: number;
     all: number;
+    went: { own: number; all: number } | null; /* of growth, which the graph shows without it */
+    unknown: number; /* of its call paths */
     whole: number;
     levels: Float64Array | null;
 }
@@ -52,7 +58,8 @@ export function Sandwich({ profile, tree, metric, now, chosen }: Drawn & Of): JS
                 ["sandwich", metric, chosen, focusKey(now)].join(),
                 async (): Promise<Found> => {
                     const wanted = wantedSites(tree, now);
-                    const column = await shownColumn(profile, tree, metric, now);
+                    const shown = await shownColumn(profile, tree, metric, now),
+                        column = drawnPart(shown);
                     const edges = await profile.work(
                         ["edges", metric, focusKey(now)].join(),
                         async () => inSlices(edgesOf(tree.tree, tree.passes, column, wanted, hide)),
@@ -87,6 +94,14 @@ export function Sandwich({ profile, tree, metric, now, chosen }: Drawn & Of): JS
                         sums,
                         own: sumOf(column, through.exclusive),
                         all: sumOf(column, through.inclusive),
+                        went:
+                            metric === GROWTH
+                                ? {
+                                      own: sumOf(wentPart(shown), through.exclusive),
+                                      all: sumOf(wentPart(shown), through.inclusive),
+                                  }
+                                : null,
+                        unknown: unknownIn(shown, through.inclusive),
                         whole: column.reduce(
                             (sum, value, site) =>
                                 value > 0 && (!wanted || wanted[site]) ? sum + value : sum,
@@ -176,7 +191,7 @@ function Pane({
                 </button>
             </div>
             <Ready of={loaded}>
-                {({ callers, callees, sums, own, all, whole, levels }) => (
+                {({ callers, callees, sums, own, all, went, unknown, whole, levels }) => (
                     <div class="sandwich-parts">
                         {list("Callers", callers, all)}
                         <div>
@@ -192,7 +207,7 @@ function Pane({
                                 </thead>
                                 <tbody>
                                     <tr>
-                                        <th>{profile.titleOf(metric)}</th>
+                                        <th>{went ? "grew in range" : profile.titleOf(metric)}</th>
                                         <td class="number" title={exact(all, unit)}>
                                             <b>{format(all, unit)}</b>
                                         </td>
@@ -203,6 +218,18 @@ function Pane({
                                             {format(own, unit)}
                                         </td>
                                     </tr>
+                                    {went && (
+                                        <tr>
+                                            <th>went in range</th>
+                                            <td class="number" title={exact(went.all, unit)}>
+                                                {format(went.all, unit)}
+                                            </td>
+                                            <td />
+                                            <td class="number" title={exact(went.own, unit)}>
+                                                {format(went.own, unit)}
+                                            </td>
+                                        </tr>
+                                    )}
                                     {figures
                                         .filter((each) => each !== metric && sums.has(each))
                                         .map((each) => {
@@ -245,6 +272,11 @@ function Pane({
                                     })}
                                 </tbody>
                             </table>
+                            {unknown > 0 && (
+                                <p class="dim tight" data-unknown>
+                                    {profile.titleOf(metric)}: {unknownSaid(unknown)}
+                                </p>
+                            )}
                             {levels && <Level levels={levels} />}
                         </div>
                         {list("Callees", callees, all)}

@@ -10,6 +10,7 @@ import { focusKey, wantedSites } from "../state/profiles.ts";
 import { go, link, state } from "../state/state.ts";
 import { getOption, withOptions } from "../state/url.ts";
 import { Bars, HeatMap, type HeatCell } from "../widgets/bars.tsx";
+import { shortList } from "../widgets/more.tsx";
 import { Card, NotRecorded, Ready, useLoaded } from "../widgets/states.tsx";
 import { SpreadCards, spreadOf } from "./spread.tsx";
 import type { ViewProps } from "./registry.ts";
@@ -163,7 +164,11 @@ function OfRegion({ profile }: ViewProps): JSX.Element {
                         spread.sizes || spread.lifetimes ? (
                             <SpreadCards of={spread} from="of this region" />
                         ) : (
-                            <p class="dim">Nothing was allocated in it.</p>
+                            <p class="dim">
+                                {profile.summary.program?.["alloc_count"] === 0
+                                    ? "Nothing was allocated in it."
+                                    : "Not known."}
+                            </p>
                         )
                     }
                 </Ready>
@@ -208,47 +213,62 @@ function ByChoice({ by }: { by: 1 | 2 }): JSX.Element {
     );
 }
 
+/* The x of a row that stands for all values that were not counted one by one (doc/METRICS.md). */
+export const isOthers = (row: Row): boolean => row[0] >= (2 ** 63 - 1) * 0.99;
+
+/* `all`: of all sizes, of which the profile keeps the commonest. */
 function Commonest({
     rows,
     by,
-    total,
+    all,
 }: {
     rows: readonly Row[];
     by: 1 | 2;
-    total: number;
+    all: readonly Row[];
 }): JSX.Element {
+    const sum = (list: readonly Row[]) => list.reduce((total, row) => total + row[by], 0),
+        say = (value: number) => (by === 2 ? bytes(value) : `${count(value)} blocks`);
+    const total = sum(all),
+        sorted = useMemo(
+            () => rows.filter((row) => !isOthers(row)).sort((a, b) => b[by] - a[by]),
+            [rows, by],
+        ),
+        { shown, more } = shortList("sizes", sorted, 24, (rest) => say(sum(rest)));
     return (
-        <Card title="Commonest sizes">
+        <Card title={by === 2 ? "Sizes with most bytes" : "Commonest sizes"}>
             <table>
                 <thead>
                     <tr>
                         <th>size</th>
                         <th class="number">blocks</th>
                         <th class="number">bytes</th>
-                        <th class="number">share</th>
+                        <th class="number">{by === 2 ? "of all bytes" : "of all blocks"}</th>
                     </tr>
                 </thead>
                 <tbody>
-                    {rows
-                        .slice()
-                        .sort((a, b) => b[by] - a[by])
-                        .slice(0, 24)
-                        .map((row) => (
-                            <tr key={row[0]}>
-                                <td class="number" title={exact(row[0], "bytes")}>
-                                    {exact(row[0], "bytes")}
-                                </td>
-                                <td class="number" title={exact(row[1], "count")}>
-                                    {count(row[1])}
-                                </td>
-                                <td class="number" title={exact(row[2], "bytes")}>
-                                    {bytes(row[2])}
-                                </td>
-                                <td class="number">{share(row[1] / total)}</td>
-                            </tr>
-                        ))}
+                    {shown.map((row) => (
+                        <tr key={row[0]}>
+                            <td class="number" title={exact(row[0], "bytes")}>
+                                {exact(row[0], "bytes")}
+                            </td>
+                            <td class="number" title={exact(row[1], "count")}>
+                                {count(row[1])}
+                            </td>
+                            <td class="number" title={exact(row[2], "bytes")}>
+                                {bytes(row[2])}
+                            </td>
+                            <td class="number">{share(row[by] / total)}</td>
+                        </tr>
+                    ))}
                 </tbody>
             </table>
+            {more}
+            {sum(sorted) < total && (
+                <p class="dim tight" data-other-sizes>
+                    Of sizes that are not told one by one: {say(total - sum(sorted))} (
+                    {share(1 - sum(sorted) / total)}).
+                </p>
+            )}
         </Card>
     );
 }
@@ -338,7 +358,7 @@ function Sizes({ profile, of }: ViewProps & { of: Distributions }): JSX.Element 
                 {picked && picked.length === 2 && (
                     <Fitting profile={profile} size={picked[0]!} lifetime={picked[1]!} />
                 )}
-                <Commonest rows={of.size_exact} by={by} total={total} />
+                <Commonest rows={of.size_exact} by={by} all={of.size} />
                 <Temporary profile={profile} />
             </div>
         </div>
@@ -401,29 +421,39 @@ function Fitting({
                 </button>
             }>
             <Ready of={loaded}>
-                {(rows) => (
-                    <>
-                        <p class="dim">
-                            Their smallest and largest size and lifetime enclose the cell; how many
-                            of their blocks are in it is not kept.
-                        </p>
-                        <dl class="facts">
-                            {rows.map((row) => (
-                                <>
-                                    <dt class="number" title={exact(row.count, "count")}>
-                                        {count(row.count)} × {bytes(row.min)}
-                                        {row.max > row.min ? `–${bytes(row.max)}` : ""}
-                                    </dt>
-                                    <dd class="nowrap" title={row.name}>
-                                        <a href={link({ view: "flame", node: row.node, opt: "" })}>
-                                            {shortName(row.name)}
-                                        </a>
-                                    </dd>
-                                </>
-                            ))}
-                        </dl>
-                    </>
-                )}
+                {(rows) => {
+                    const { shown, more } = shortList("fitting", rows, 20);
+                    return (
+                        <>
+                            <p class="dim">
+                                Their smallest and largest size and lifetime enclose the cell; how
+                                many of their blocks are in it is not kept.
+                            </p>
+                            <dl class="facts">
+                                {shown.map((row) => (
+                                    <>
+                                        <dt class="number" title={exact(row.count, "count")}>
+                                            {count(row.count)} × {bytes(row.min)}
+                                            {row.max > row.min ? `–${bytes(row.max)}` : ""}
+                                        </dt>
+                                        <dd class="nowrap" title={row.name}>
+                                            <a
+                                                href={link({
+                                                    view: "flame",
+                                                    node: row.node,
+                                                    opt: "",
+                                                })}>
+                                                {shortName(row.name)}
+                                            </a>
+                                        </dd>
+                                    </>
+                                ))}
+                            </dl>
+                            {rows.length === 0 && <p class="dim">None in this focus.</p>}
+                            {more}
+                        </>
+                    );
+                }}
             </Ready>
         </Card>
     );
@@ -452,7 +482,7 @@ function fitting(
             max: high![site]!,
         });
     }
-    return rows.sort((a, b) => b.count - a.count).slice(0, 20);
+    return rows.sort((a, b) => b.count - a.count);
 }
 
 function Temporary({ profile }: ViewProps): JSX.Element {

@@ -186,6 +186,7 @@ function Browser({ data }: { data: Data }): JSX.Element {
                         name="files"
                         label="Files"
                         rows={shown}
+                        whole={files.length}
                         columns={columns}
                         sort={state.value.sort || "-exclusive"}
                         onSort={(sort) => go({ sort }, "replace")}
@@ -252,7 +253,8 @@ function startOf(data: Data, path: string, asked: string): { file: number; line:
 function FunctionList({ data }: { data: Data }): JSX.Element {
     const { profile, metric, of, column, wanted } = data;
     const { inclusive, hide, search, sort } = state.value;
-    const asked = getOption(state.value, "fn");
+    const asked = getOption(state.value, "fn"),
+        has = searcher(search);
     const loaded = useLoaded(
         () =>
             functionRows(
@@ -272,9 +274,11 @@ function FunctionList({ data }: { data: Data }): JSX.Element {
                 <Table
                     name="functions"
                     label="Functions"
-                    rows={rows.filter((row) =>
-                        row.name.toLowerCase().includes(search.toLowerCase()),
+                    rows={rows.filter(
+                        (row) =>
+                            !has || has({ function: row.name, file: row.file, module: row.module }),
                     )}
+                    whole={rows.length}
                     sort={sort || "-value"}
                     onSort={(next) => go({ sort: next }, "replace")}
                     rowKey={(row) => row.key}

@@ -2,7 +2,7 @@
  * allocator's memory by address down to pages. A table below has the parts of what is zoomed. */
 import { useMemo } from "preact/hooks";
 import type { JSX } from "preact";
-import { fillTitles, heapColour, readHeap } from "../model/heap.ts";
+import { fillTitles, heapColour, readHeap, UNKNOWN_FILL } from "../model/heap.ts";
 import { frameAddress, frameOfAddress } from "../model/flame.ts";
 import { moduleColour } from "../model/palette.ts";
 import { baseName, type CallTree } from "../model/profile.ts";
@@ -253,12 +253,18 @@ function Picture({ space, by, heap, of }: Known & { space: Space; by: Measure })
                             <Legend key={tone} tone={tone} space={space} by={by} dark={dark} />
                         ))}
                     {space.hasPages &&
-                        fillTitles.map((title, fill) => (
-                            <span key={title}>
-                                <span class="swatch" style={{ "--tone": heapColour(fill, dark) }} />
-                                {fill ? title : "page not resident"}
-                            </span>
-                        ))}
+                        fillTitles.map(
+                            (title, fill) =>
+                                (fill !== UNKNOWN_FILL || heap?.fill.includes(fill)) && (
+                                    <span key={title}>
+                                        <span
+                                            class="swatch"
+                                            style={{ "--tone": heapColour(fill, dark) }}
+                                        />
+                                        {fill ? title : "page not resident"}
+                                    </span>
+                                ),
+                        )}
                 </span>
                 <span class="spring" />
                 <button

@@ -1,10 +1,12 @@
 /* SQL about the profile, where somebody answers it: `tidemark serve`, and the page of `tidemark viewer`.
  * A statement, its rows as a table, and a picture of the first column of numbers. */
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { JSX } from "preact";
 import { charted, readSheet, type Cell, type Sheet } from "../model/sheet.ts";
 import { exact } from "../model/units.ts";
 import { asksSql, shownIndex } from "../state/profiles.ts";
+import { go, state } from "../state/state.ts";
+import { getOption, withOptions } from "../state/url.ts";
 import { Bars } from "../widgets/bars.tsx";
 import { Card, Ready, useLoaded } from "../widgets/states.tsx";
 import { Table, type Column } from "../widgets/table.tsx";
@@ -115,23 +117,42 @@ function Answer({ sheet }: { sheet: Sheet }): JSX.Element {
 export function SqlView(_: ViewProps): JSX.Element {
     const ask = asksSql.value,
         index = shownIndex.value;
-    const [sql, setSql] = useState(examples[0]!.sql);
+    const asked = getOption(state.value, "sql");
+    const [sql, setSql] = useState(asked ?? examples[0]!.sql);
     const [answer, setAnswer] = useState<Sheet | null>(null);
     const [says, setSays] = useState("");
     const tables = useLoaded(async () => (ask ? await ask(index, "") : ""), [ask, index]);
     const [busy, setBusy] = useState(false);
-    const run = async (statement: string) => {
+    const last = useRef(0);
+    const answerTo = async (statement: string) => {
+        const turn = ++last.current;
         setBusy(true);
+        const show = (sheet: Sheet | null, why: string) => {
+            if (turn !== last.current) return; /* something else has been asked since */
+            setAnswer(sheet);
+            setSays(why);
+            setBusy(false);
+        };
         try {
-            setAnswer(readSheet(await ask!(index, statement)));
-            setSays("");
+            show(readSheet(await ask!(index, statement)), "");
         } catch (error) {
-            setAnswer(null);
-            setSays(error instanceof Error ? error.message : String(error));
+            show(null, error instanceof Error ? error.message : String(error));
         }
-        setBusy(false);
     };
-    useEffect(() => setAnswer(null), [ask, index]);
+    /* What was asked stands in the address: a link, a reload and "back" ask it again. */
+    const run = (statement: string) =>
+        statement === asked
+            ? void answerTo(statement)
+            : go({ opt: withOptions(state.value, { sql: statement }) });
+    useEffect(() => {
+        last.current++;
+        setAnswer(null);
+        setSays("");
+        setBusy(false);
+        if (!ask || asked === undefined) return;
+        setSql(asked);
+        void answerTo(asked);
+    }, [ask, index, asked]);
     if (!ask)
         return (
             <div class="empty">
@@ -158,12 +179,12 @@ export function SqlView(_: ViewProps): JSX.Element {
                     onKeyDown={(event) => {
                         if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
                             event.preventDefault();
-                            void run(sql);
+                            run(sql);
                         }
                     }}
                 />
                 <p>
-                    <button onClick={() => void run(sql)} title="Ctrl+Enter">
+                    <button onClick={() => run(sql)} title="Ctrl+Enter">
                         run
                     </button>{" "}
                     <label>
@@ -173,7 +194,7 @@ export function SqlView(_: ViewProps): JSX.Element {
                             onChange={(event) => {
                                 const chosen = examples[Number(event.currentTarget.value)]!;
                                 setSql(chosen.sql);
-                                void run(chosen.sql);
+                                run(chosen.sql);
                             }}>
                             {examples.map((each, at) => (
                                 <option key={each.title} value={at}>
@@ -189,7 +210,7 @@ export function SqlView(_: ViewProps): JSX.Element {
                     </p>
                 )}
             </Card>
-            {answer && <Answer sheet={answer} key={sql} />}
+            {answer && <Answer sheet={answer} key={asked} />}
             <details>
                 <summary>What can be asked</summary>
                 <Ready of={tables}>{(text) => <pre class="tables">{text}</pre>}</Ready>

@@ -1,11 +1,12 @@
 /* Stacks of threads: how deep each went, how much of it was touched, and where it was deepest.
  * Where function hooks were recorded, ExactStacks has the bytes of each function. A chart has
  * the depth over time. */
-import { useMemo, useState } from "preact/hooks";
+import { useMemo } from "preact/hooks";
 import type { JSX } from "preact";
 import { shortName } from "../model/names.ts";
 import { fileName } from "../model/profile.ts";
 import { bytes, duration } from "../model/units.ts";
+import { searcher } from "../model/search.ts";
 import { go, link, state } from "../state/state.ts";
 import { Table, type Column } from "../widgets/table.tsx";
 import { Plot, type PlotSeries } from "../widgets/plot.tsx";
@@ -114,6 +115,19 @@ function Stacks({ threads, profile }: ViewProps & { threads: Row[] }): JSX.Eleme
         ],
         [threads, profile],
     );
+    const { search } = state.value;
+    const rows = useMemo(() => {
+        const has = searcher(search);
+        return has
+            ? threads.filter((each) =>
+                  has({
+                      function: `${each.name ?? ""} ${each.tid} ${each.stack_deepest_path?.function ?? ""}`,
+                      file: each.stack_deepest_path?.file ?? "",
+                      module: each.team ?? "",
+                  }),
+              )
+            : threads;
+    }, [threads, search]);
     const rank = (each: Row) =>
         (each.stack_deepest_path?.node ? 2 ** 50 : 0) +
         (each.stack_deepest_bytes ?? -1); /* where a path is known, first */
@@ -139,7 +153,8 @@ function Stacks({ threads, profile }: ViewProps & { threads: Row[] }): JSX.Eleme
                 <Table
                     name="stacks"
                     label="Stacks of threads"
-                    rows={threads}
+                    rows={rows}
+                    whole={threads.length}
                     columns={columns}
                     sort={state.value.sort || "-deepest"}
                     onSort={(next) => go({ sort: next }, "replace")}
@@ -162,15 +177,16 @@ function ExactStacks({ profile, threads }: ViewProps & { threads: Row[] }): JSX.
         async () => (await profile.json<{ stacks: Exact[] | null }>("stacks")).stacks ?? [],
         [profile],
     );
-    const [chosen, choose] = useState<number | null>(null);
     return (
         <Ready of={loaded}>
             {(stacks) => {
+                if (!stacks.length)
+                    return <p class="dim pad">How deep stacks went to the byte is not known.</p>;
                 const deepest = stacks.reduce(
                     (best, each) => (each.bytes > best.bytes ? each : best),
                     stacks[0]!,
                 );
-                const stack = stacks.find((each) => each.thread === chosen) ?? deepest;
+                const stack = stacks.find((each) => each.thread === state.value.thread) ?? deepest;
                 const nameOf = (each: Exact): string => {
                     const thread = each.thread === null ? undefined : threads[each.thread];
                     return thread ? `${thread.name ?? ""} ${thread.tid}`.trim() : "?";
@@ -182,9 +198,13 @@ function ExactStacks({ profile, threads }: ViewProps & { threads: Row[] }): JSX.
                                 To the byte, by function:{" "}
                                 <select
                                     value={String(stack.thread)}
-                                    onChange={(event) => choose(Number(event.currentTarget.value))}>
+                                    onChange={(event) =>
+                                        go({ thread: Number(event.currentTarget.value) }, "replace")
+                                    }>
                                     {stacks.map((each) => (
-                                        <option value={String(each.thread)}>
+                                        <option
+                                            value={String(each.thread)}
+                                            disabled={each.thread === null}>
                                             {nameOf(each)}: {bytes(each.bytes)}
                                         </option>
                                     ))}

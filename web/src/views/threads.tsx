@@ -4,6 +4,7 @@ import { useMemo } from "preact/hooks";
 import type { JSX } from "preact";
 import { bytes, count, duration, exact } from "../model/units.ts";
 import { shortName } from "../model/names.ts";
+import { searcher } from "../model/search.ts";
 import { go, link, state } from "../state/state.ts";
 import { HeatMap } from "../widgets/bars.tsx";
 import { Table, type Column } from "../widgets/table.tsx";
@@ -38,7 +39,7 @@ export interface Thread {
     stack_touched_bytes: number | null;
     stack_deepest_path?: { node?: number; function?: string; file?: string } | null;
 }
-interface Exchange {
+export interface Exchange {
     owner: number | null;
     freer: number | null;
     count: number;
@@ -100,15 +101,14 @@ function Threads({
     exchanges,
 }: ViewProps & { threads: Indexed[]; exchanges: Exchange[] | null }): JSX.Element {
     const { search, sort, thread } = state.value;
-    const rows = useMemo(
-        () =>
-            threads.filter((each) =>
-                `${each.name ?? ""} ${each.team ?? ""} ${each.tid}`
-                    .toLowerCase()
-                    .includes(search.toLowerCase()),
-            ),
-        [threads, search],
-    );
+    const rows = useMemo(() => {
+        const has = searcher(search);
+        return has
+            ? threads.filter((each) =>
+                  has({ function: `${each.name ?? ""} ${each.tid}`, module: each.team ?? "" }),
+              )
+            : threads;
+    }, [threads, search]);
     const most = threads.reduce((best, each) => Math.max(best, each.alloc_bytes ?? 0), 1);
     const columns = useMemo<Column<Indexed>[]>(
         () => [
@@ -163,6 +163,7 @@ function Threads({
                     name="threads"
                     label="Threads"
                     rows={rows}
+                    whole={threads.length}
                     columns={columns}
                     sort={sort || "-alloc_bytes"}
                     onSort={(next) => go({ sort: next }, "replace")}
@@ -171,9 +172,8 @@ function Threads({
                     onSelect={(row) => go({ thread: row.index }, "replace")}
                     foot={
                         <span>
-                            {exact(threads.length, "count")} in all; a thread that is chosen shows
-                            its own figures here and its stack in Stacks. Call paths are kept for
-                            all threads together
+                            A thread that is chosen shows its own figures here and its stack in
+                            Stacks. Call paths are kept for all threads together
                         </span>
                     }
                 />
@@ -238,6 +238,25 @@ function Calls({ of }: { of: Indexed }): JSX.Element {
 
 const shownMost = 24;
 
+/* Why there is nothing to draw: nobody freed another's blocks, or it is not known between whom, or whether. */
+export function whyNoPairs(
+    threads: readonly Pick<Thread, "freed_elsewhere_count">[],
+    exchanges: readonly Exchange[] | null,
+): string {
+    const blocks = (number: number) =>
+        number === 1
+            ? "1 block was freed by another thread than asked for it"
+            : `${exact(number, "count")} blocks were freed by other threads than asked for them`;
+    const told = (exchanges ?? []).reduce((sum, each) => sum + each.count, 0);
+    if (told > 0) return `${blocks(told)}; which these were is not known.`;
+    if (!threads.length || threads.some((each) => each.freed_elsewhere_count === null))
+        return "Not known: this profile does not say who freed whose blocks.";
+    const freed = threads.reduce((sum, each) => sum + each.freed_elsewhere_count!, 0);
+    return freed > 0
+        ? `${blocks(freed)}; which these were is not known.`
+        : "None: every block was freed by the thread that allocated it, or not at all.";
+}
+
 function Exchanges({
     threads,
     exchanges,
@@ -273,9 +292,7 @@ function Exchanges({
     if (!data.cells.length)
         return (
             <Card title="Blocks freed by another thread">
-                <p class="dim">
-                    None: every block was freed by the thread that allocated it, or not at all.
-                </p>
+                <p class="dim">{whyNoPairs(threads, exchanges)}</p>
             </Card>
         );
     return (

@@ -24,6 +24,7 @@ import type { Note } from "../model/notes.ts";
 import { notes } from "../state/notes.ts";
 import { go, link, state } from "../state/state.ts";
 import { getOption, withOptions } from "../state/url.ts";
+import { shortList } from "../widgets/more.tsx";
 import { Plot, type PlotProps, type PlotSeries } from "../widgets/plot.tsx";
 import { Table, type Column } from "../widgets/table.tsx";
 import { Card, NotRecorded, Ready, useLoaded } from "../widgets/states.tsx";
@@ -774,9 +775,11 @@ function Areas({
                           ),
                       }))
                       .filter((each) => each.level > 0)
-                      .sort((a, b) => b.level - a.level)
-                      .slice(0, 12),
+                      .sort((a, b) => b.level - a.level),
         [groups, at],
+    );
+    const { shown: largest, more } = shortList("then", then, 12, (rest) =>
+        bytes(rest.reduce((sum, each) => sum + each.level, 0)),
     );
     const greatest = (values: Float64Array) =>
         values.reduce((best, value) => Math.max(best, value), 0);
@@ -815,7 +818,7 @@ function Areas({
                 <>
                     <h3>Who held memory at {duration(at)}</h3>
                     <dl class="facts">
-                        {then.map(({ group, level }) => (
+                        {largest.map(({ group, level }) => (
                             <>
                                 <dt class="number" title={exact(level, "bytes")}>
                                     {bytes(level)}
@@ -828,6 +831,7 @@ function Areas({
                             </>
                         ))}
                     </dl>
+                    {more}
                     {then.length === 0 && (
                         <p class="dim">No call path that has a curve held anything then.</p>
                     )}
@@ -850,45 +854,51 @@ function MomentCard({ profile, at }: ViewProps & { at: number }): JSX.Element {
     }, [profile, at, focusKey()]);
     return (
         <Ready of={loaded}>
-            {({ of, header, rows }) => (
-                <Card
-                    title={`Who held memory at ${duration(at)}`}
-                    tools={
-                        <span class="dim">
-                            exact, from the trace: {count(Number(header["events"]))} events before
-                            it
-                        </span>
-                    }>
-                    {header["rough"] === true && (
-                        <p class="notice">
-                            The trace is damaged there: these are the figures shortly before.
+            {({ of, header, rows }) => {
+                const { shown, more } = shortList("then", rows, 20, (rest) =>
+                    bytes(rest.reduce((sum, each) => sum + each.held, 0)),
+                );
+                return (
+                    <Card
+                        title={`Who held memory at ${duration(at)}`}
+                        tools={
+                            <span class="dim">
+                                exact, from the trace: {count(Number(header["events"]))} events
+                                before it
+                            </span>
+                        }>
+                        {header["rough"] === true && (
+                            <p class="notice">
+                                The trace is damaged there: these are the figures shortly before.
+                            </p>
+                        )}
+                        <p>
+                            <b title={exact(Number(header["live_bytes"]), "bytes")}>
+                                {bytes(Number(header["live_bytes"]))}
+                            </b>{" "}
+                            in {count(Number(header["live_count"]))} blocks
                         </p>
-                    )}
-                    <p>
-                        <b title={exact(Number(header["live_bytes"]), "bytes")}>
-                            {bytes(Number(header["live_bytes"]))}
-                        </b>{" "}
-                        in {count(Number(header["live_count"]))} blocks
-                    </p>
-                    <dl class="facts">
-                        {rows.slice(0, 20).map(({ key, line, held }) => (
-                            <>
-                                <dt class="number" title={exact(held, "bytes")}>
-                                    {bytes(held)}
-                                </dt>
-                                <dd class="nowrap" title={of.names.ofLine(line)}>
-                                    <a href={link({ view: "flame", fn: key })}>
-                                        {of.names.shortOfLine(line)}
-                                    </a>
-                                </dd>
-                            </>
-                        ))}
-                    </dl>
-                    {rows.length === 0 && (
-                        <p class="dim">Nothing in this focus held any memory then.</p>
-                    )}
-                </Card>
-            )}
+                        <dl class="facts">
+                            {shown.map(({ key, line, held }) => (
+                                <>
+                                    <dt class="number" title={exact(held, "bytes")}>
+                                        {bytes(held)}
+                                    </dt>
+                                    <dd class="nowrap" title={of.names.ofLine(line)}>
+                                        <a href={link({ view: "flame", fn: key })}>
+                                            {of.names.shortOfLine(line)}
+                                        </a>
+                                    </dd>
+                                </>
+                            ))}
+                        </dl>
+                        {more}
+                        {rows.length === 0 && (
+                            <p class="dim">Nothing in this focus held any memory then.</p>
+                        )}
+                    </Card>
+                );
+            }}
         </Ready>
     );
 }
@@ -1050,18 +1060,23 @@ function PeaksCard({
     return (
         <Card title="Separate peaks, and who held them">
             <div class="split flush">
-                {peaks.map((peak) => (
-                    <div key={peak.time_ns}>
-                        <button
-                            class="plain"
-                            title={`${exact(peak.bytes, "bytes")} at ${exact(peak.time_ns, "ns")}: show who held memory then`}
-                            onClick={() => pick(peak.time_ns)}>
-                            <b>{bytes(peak.bytes)}</b> at {duration(peak.time_ns)}
-                        </button>
-                        <dl class="facts">
-                            {holders(peak)
-                                .slice(0, 8)
-                                .map((share, at) => (
+                {peaks.map((peak) => {
+                    const { shown, more } = shortList(
+                        `peak-${peak.time_ns}`,
+                        holders(peak),
+                        8,
+                        (rest) => bytes(rest.reduce((sum, each) => sum + each.bytes, 0)),
+                    );
+                    return (
+                        <div key={peak.time_ns}>
+                            <button
+                                class="plain"
+                                title={`${exact(peak.bytes, "bytes")} at ${exact(peak.time_ns, "ns")}: show who held memory then`}
+                                onClick={() => pick(peak.time_ns)}>
+                                <b>{bytes(peak.bytes)}</b> at {duration(peak.time_ns)}
+                            </button>
+                            <dl class="facts">
+                                {shown.map((share, at) => (
                                     <>
                                         <dt
                                             class="number"
@@ -1080,10 +1095,12 @@ function PeaksCard({
                                         </dd>
                                     </>
                                 ))}
-                        </dl>
-                        {peak.shares === null && <p class="dim">Who held it was not kept.</p>}
-                    </div>
-                ))}
+                            </dl>
+                            {more}
+                            {peak.shares === null && <p class="dim">Who held it was not kept.</p>}
+                        </div>
+                    );
+                })}
             </div>
         </Card>
     );

@@ -4,14 +4,15 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { ComponentChildren, JSX } from "preact";
 import { assetUrl } from "../data/embedded.ts";
-import { childrenOf, downRows, type DownRow } from "../model/down.ts";
+import { childrenOf, depthFirst, downRows, type DownRow } from "../model/down.ts";
 import { flameOf, type Flame } from "../model/flame.ts";
 import { choiceMark, functionMark, placeOfKey } from "../model/focus.ts";
 import { edgesOf, pruneGraph, shares, toDot, usualShare, type Edge } from "../model/graph.ts";
 import { shortName } from "../model/names.ts";
 import { searcher } from "../model/search.ts";
-import { type CallTree, fileName, titleOf } from "../model/profile.ts";
-import { exact, format, share, type Unit } from "../model/units.ts";
+import { type CallTree, fileName, GROWTH, titleOf } from "../model/profile.ts";
+import { drawnPart, unknownIn, unknownSaid } from "../model/sandwich.ts";
+import { exact, format, isKnown, share, type Unit } from "../model/units.ts";
 import {
     focusKey,
     pathKey,
@@ -28,6 +29,7 @@ import { savePicture, saveText } from "../widgets/save.ts";
 import { Table, type Column } from "../widgets/table.tsx";
 import { Ready, useLoaded } from "../widgets/states.tsx";
 import { showMenu, type MenuItem } from "../widgets/tooltip.tsx";
+import { Matches, nextMatch } from "./flame.tsx";
 import { functionMenu } from "./functions.tsx";
 import type { ViewProps } from "./registry.ts";
 
@@ -38,6 +40,7 @@ interface Calls extends ViewProps {
     inclusive: Float64Array;
     exclusive: Float64Array;
     total: number;
+    unknown: number; /* call paths */
 }
 
 /* The tree table needs no calls between functions: of a large profile they take as long as the
@@ -55,7 +58,8 @@ function CallsView({ profile, as }: ViewProps & { as: string }): JSX.Element {
         () =>
             profile.work(["calls", metric, pathKey(now)].join(), async (): Promise<Calls> => {
                 const of = await profile.callTree();
-                const column = await shownColumn(profile, of, metric, now);
+                const shown = await shownColumn(profile, of, metric, now),
+                    column = metric === GROWTH ? drawnPart(shown) : shown;
                 /* the focus on a function chooses what is drawn, not which paths count */
                 const wanted = pathSites(of, now);
                 const exclusive = await inSlices(
@@ -71,6 +75,7 @@ function CallsView({ profile, as }: ViewProps & { as: string }): JSX.Element {
                     ),
                     exclusive,
                     total: exclusive.reduce((a, b) => a + (b || 0), 0),
+                    unknown: unknownIn(column, wanted),
                 };
             }),
         [profile, metric, pathKey(now)],
@@ -78,7 +83,7 @@ function CallsView({ profile, as }: ViewProps & { as: string }): JSX.Element {
     return (
         <Ready of={loaded}>
             {(calls) =>
-                !calls.total ? (
+                !calls.total && (as !== "table" || !calls.unknown) ? (
                     <Nothing {...calls} />
                 ) : as === "table" ? (
                     <>
@@ -97,8 +102,17 @@ function CallsView({ profile, as }: ViewProps & { as: string }): JSX.Element {
     );
 }
 
-function Nothing({ profile, metric }: ViewProps & { metric: string }): JSX.Element {
-    return <div class="empty">No call path has any “{profile.titleOf(metric)}”.</div>;
+function Nothing({
+    profile,
+    metric,
+    unknown,
+}: ViewProps & { metric: string; unknown: number }): JSX.Element {
+    return (
+        <div class="empty">
+            No call path {unknown > 0 && "of which it is known "}has any “{profile.titleOf(metric)}”
+            {unknown > 0 && `; ${unknownSaid(unknown)}`}.
+        </div>
+    );
 }
 
 /* What is shown, as what, and what is left out. */
@@ -106,8 +120,14 @@ function Bar({
     profile,
     of,
     metric,
+    unknown,
     children,
-}: ViewProps & { of: CallTree; metric: string; children?: ComponentChildren }): JSX.Element {
+}: ViewProps & {
+    of: CallTree;
+    metric: string;
+    unknown: number;
+    children?: ComponentChildren;
+}): JSX.Element {
     const as = getOption(state.value, "as") ?? "graph",
         hidden = hiddenKeys(of);
     const choice = (id: string, title: string) => (
@@ -140,6 +160,14 @@ function Bar({
                 </span>
             )}
             {children}
+            {metric === GROWTH && (
+                <span class="dim">what grew, path by path: what went is not in it</span>
+            )}
+            {unknown > 0 && (
+                <span class="dim" data-unknown>
+                    {unknownSaid(unknown)}
+                </span>
+            )}
         </div>
     );
 }
@@ -234,7 +262,7 @@ function NumberChoice({
 }
 
 function Graph({ calls }: { calls: Calls }): JSX.Element {
-    const { profile, of, metric, edges, inclusive, exclusive, total } = calls;
+    const { profile, of, metric, edges, inclusive, exclusive, total, unknown } = calls;
     const { fn, search } = state.value;
     const unit = profile.unitOf(metric);
     const up = numberOption("up", 4),
@@ -281,9 +309,15 @@ function Graph({ calls }: { calls: Calls }): JSX.Element {
         [graph, dark],
     );
     const svg = useLoaded(async () => ({ text: await layOut(dot), dark }), [dot]);
+    const has = useMemo(() => searcher(search), [search]),
+        isFound = (key: number) => !!has && has(of.names.searchedOfKey(key));
+    const reached = useMemo(
+        () => [...inclusive.keys()].filter((key) => inclusive[key] !== 0),
+        [inclusive],
+    );
     return (
         <>
-            <Bar profile={profile} of={of} metric={metric}>
+            <Bar profile={profile} of={of} metric={metric} unknown={unknown}>
                 <NumberChoice
                     name="least"
                     title="at least"
@@ -324,6 +358,12 @@ function Graph({ calls }: { calls: Calls }): JSX.Element {
                 )}
             </Ready>
             <div class="bar-row dim">
+                {has && (
+                    <span data-found>
+                        search: {exact(graph.keys.filter(isFound).length, "count")} of the functions
+                        that are drawn, {exact(reached.filter(isFound).length, "count")} of all
+                    </span>
+                )}
                 <span>
                     {graph.keys.length} functions, {graph.edges.length} calls
                     {graph.left ? `; ${graph.left} more are not drawn` : ""}
@@ -450,7 +490,7 @@ function Picture({
         const has = searcher(find);
         box.current!.querySelectorAll<SVGGElement>("g.node").forEach((each) => {
             const key = Number(each.id.slice(1));
-            each.classList.toggle("faded", !!has && !has({ function: of.names.ofKey(key) }));
+            each.classList.toggle("faded", !!has && !has(of.names.searchedOfKey(key)));
         });
     }, [svg, find]);
     const onKey = (event: KeyboardEvent) => {
@@ -533,9 +573,10 @@ function DownView({ profile }: ViewProps): JSX.Element {
         () =>
             profile.work(["down", metric, collapse, focusKey(now)].join(), async () => {
                 const of = await profile.callTree();
-                const column = await shownColumn(profile, of, metric, now);
+                const column = await shownColumn(profile, of, metric, now),
+                    wanted = wantedSites(of, now);
                 const flame = await inSlices(
-                    flameOf(of.tree, of.passes, column, wantedSites(of, now), {
+                    flameOf(of.tree, of.passes, column, wanted, {
                         hide,
                         collapse,
                         inverted: false,
@@ -543,18 +584,19 @@ function DownView({ profile }: ViewProps): JSX.Element {
                         most: 100_000,
                     }),
                 );
-                return { profile, of, metric, flame, children: childrenOf(flame) };
+                const unknown = unknownIn(column, wanted);
+                return { profile, of, metric, flame, unknown, children: childrenOf(flame) };
             }),
         [profile, metric, collapse, focusKey(now)],
     );
     return (
         <Ready of={loaded}>
-            {({ profile, of, metric, flame, children }) =>
+            {({ profile, of, metric, flame, unknown, children }) =>
                 !flame.frames[0]!.value ? (
-                    <Nothing profile={profile} metric={metric} />
+                    <Nothing profile={profile} metric={metric} unknown={unknown} />
                 ) : (
                     <>
-                        <Bar profile={profile} of={of} metric={metric} />
+                        <Bar profile={profile} of={of} metric={metric} unknown={unknown} />
                         <DownTable
                             of={of}
                             flame={flame}
@@ -597,6 +639,23 @@ function DownTable({
     );
     const { search } = state.value;
     const wanted = useMemo(() => searcher(search) && names.finder(search), [names, search]);
+    const matches = useMemo(
+        () =>
+            wanted &&
+            Uint8Array.from(flame.frames, ({ line }, at) => (at > 0 && wanted(line) ? 1 : 0)),
+        [flame, wanted],
+    );
+    const order = useMemo(() => depthFirst(flame, children_), [flame]);
+    /* The next row that the search finds is shown, and chosen: what leads to it opens. */
+    const goOn = (by: 1 | -1) => {
+        const inOrder = Uint8Array.from(order, (at) => matches![at]!),
+            next = order[nextMatch(inOrder, order.indexOf(chosen), by)]!;
+        const open = new Map(turned);
+        for (let up = flame.frames[next]!.parent; up >= 0; up = flame.frames[up]!.parent)
+            open.set(up, true);
+        setTurned(open);
+        setChosen(next);
+    };
     const turn = (row: DownRow) =>
         row.open !== null && setTurned(new Map(turned).set(row.at, !row.open));
     const name = (row: DownRow) => (row.at ? names.ofLine(flame.frames[row.at]!.line) : "all");
@@ -664,6 +723,7 @@ function DownTable({
             onSort={() => {}}
             rowKey={(row) => row.at}
             selected={chosen}
+            follow
             onSelect={(row) => setChosen(row.at)}
             branch={(row) => row}
             onToggle={turn}
@@ -672,10 +732,20 @@ function DownTable({
                 row.at && showMenu(x, y, treeMenu(of, flame.frames[row.at]!.key))
             }
             foot={
-                <span>
-                    → and ← open and close
-                    {flame.cut ? `; below 0.02 % of the whole nothing is opened` : ""}
-                </span>
+                <>
+                    {matches && (
+                        <Matches
+                            matches={Uint8Array.from(order, (at) => matches[at]!)}
+                            zoom={order.indexOf(chosen)}
+                            what="row"
+                            onNext={goOn}
+                        />
+                    )}
+                    <span>
+                        → and ← open and close
+                        {flame.cut ? `; below 0.02 % of the whole nothing is opened` : ""}
+                    </span>
+                </>
             }
         />
     );
@@ -720,7 +790,8 @@ function Butterfly({
     });
     const hidden = hiddenKeys(of);
     const has = searcher(search);
-    const fits = (each: Call) => !hidden.has(each.key) && (!has || has({ function: each.name }));
+    const shown = (each: Call) => !hidden.has(each.key),
+        fits = (each: Call) => shown(each) && (!has || has(of.names.searchedOfKey(each.key)));
     const callers = useMemo(
         () => edges.filter((edge) => edge.to === fn).map((edge) => row(edge.from, edge.value)),
         [calls, fn],
@@ -733,7 +804,7 @@ function Butterfly({
         () =>
             fn >= 0
                 ? []
-                : [...inclusive].flatMap((value, key) => (value > 0 ? [row(key, value)] : [])),
+                : [...inclusive].flatMap((value, key) => (value !== 0 ? [row(key, value)] : [])),
         [calls, fn],
     );
     const columns = (title: string): Column<Call>[] => [
@@ -776,6 +847,7 @@ function Butterfly({
             name={name}
             label={title}
             rows={rows.filter(fits)}
+            whole={rows.filter(shown).length}
             columns={columns(title)}
             sort={sort || "-value"}
             onSort={(next) => go({ sort: next }, "replace")}
@@ -793,7 +865,8 @@ function Butterfly({
             <div class="bar-row">
                 <b title={of.names.ofKey(fn)}>{shortName(of.names.ofKey(fn))}</b>
                 <span title={exact(inclusive[fn], unit)}>
-                    {format(inclusive[fn], unit)} ({share(inclusive[fn]! / total)})
+                    {format(inclusive[fn], unit)}
+                    {isKnown(inclusive[fn]) && total > 0 && ` (${share(inclusive[fn] / total)})`}
                 </span>
                 <span class="dim">
                     itself {format(exclusive[fn], unit)} ·{" "}

@@ -38,6 +38,8 @@ export interface TableProps<Row> {
     onMenu?: (row: Row, x: number, y: number) => void;
     empty?: string;
     foot?: ComponentChildren;
+    follow?: boolean; /* the selected row stays in sight when others select it */
+    whole?: number; /* rows before a search: said where it leaves some out */
     /* Rows come in the order wanted (trees); columns do not sort. */
     ordered?: boolean;
     /* Rows of a tree: how deep, and whether it is open (null: nothing below). */
@@ -378,9 +380,17 @@ export function Table<Row>(props: TableProps<Row>): JSX.Element {
         [sorted, props.selected],
     );
 
-    useRowInSight(scroll, selectedAt, rowHeight, height);
-
     const headHeight = columns.some((column) => column.title.includes(" ")) ? 38 : 26;
+    useRowInSight(scroll, selectedAt, rowHeight, height);
+    useLayoutEffect(() => {
+        const box = scroll.current!,
+            top = selectedAt * rowHeight;
+        if (!props.follow || selectedAt < 0) return;
+        if (top < box.scrollTop) box.scrollTop = top;
+        else if (top + rowHeight + headHeight > box.scrollTop + box.clientHeight)
+            box.scrollTop = top + rowHeight + headHeight - box.clientHeight;
+    }, [props.selected]);
+
     const onKeyDown = (event: KeyboardEvent) =>
         followKey(
             event,
@@ -436,7 +446,13 @@ export function Table<Row>(props: TableProps<Row>): JSX.Element {
                     <div class="empty">{props.empty ?? "Nothing here."}</div>
                 )}
             </div>
-            <Foot name={props.name} rows={sorted} columns={columns} foot={props.foot} />
+            <Foot
+                name={props.name}
+                rows={sorted}
+                whole={props.whole ?? 0}
+                columns={columns}
+                foot={props.foot}
+            />
         </div>
     );
 }
@@ -481,18 +497,22 @@ function TableRow<Row>({
 function Foot<Row>({
     name,
     rows,
+    whole,
     columns,
     foot,
 }: {
     name: string;
     rows: readonly Row[];
+    whole: number;
     columns: readonly Column<Row>[];
     foot: ComponentChildren;
 }): JSX.Element {
     return (
         <div class="foot">
-            <span>
-                {exact(rows.length, "count")} {rows.length === 1 ? "row" : "rows"}
+            <span data-rows-shown>
+                {exact(rows.length, "count")}
+                {whole > rows.length && ` of ${exact(whole, "count")}`}{" "}
+                {Math.max(whole, rows.length) === 1 ? "row" : "rows"}
             </span>
             {foot}
             <span class="spring" />

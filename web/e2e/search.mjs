@@ -1,0 +1,198 @@
+/* One search in every view, as --filter of the commands has it, with what it leaves and how much that is. What
+ * an address says that makes no sense is said; lists that are cut say so and can be seen whole. */
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { join } from "node:path";
+import { test } from "node:test";
+import { allocationTimes, report } from "./profiles.mjs";
+import { serve } from "./serve.mjs";
+import { exact, Session } from "./session.mjs";
+
+const sum = (list) => list.reduce((total, each) => total + each, 0);
+
+export function testSearch(world) {
+    test("tables of threads, stacks, variables and functions take a regular expression, and say of how many", async (t) => {
+        const session = await Session.open(world.browser, world.server);
+        t.after(() => session.close());
+        const said = report(world.tidemark, world.profiles.threads, "--functions", "--top", "1000");
+        const last = said.threads.at(-1).tid,
+            tids = said.threads.filter(({ tid }) => String(tid) !== String(last)).length;
+        const foot = (label) =>
+            session.page
+                .locator(".table", {
+                    has: session.page.locator(`.scroll[aria-label="${label}"]`),
+                })
+                .locator("[data-rows-shown]")
+                .innerText();
+        for (const [view, label] of [
+            ["threads", "Threads"],
+            ["stacks", "Stacks of threads"],
+        ]) {
+            await session.go(view, { search: `\\b${last}\\b` });
+            await session.hasRows(label, 1);
+            assert.match(await foot(label), new RegExp(`^1 of ${said.threads.length} rows`));
+            await session.go(view, { search: `!\\b${last}\\b` });
+            await session.hasRows(label, tids);
+        }
+        const named = said.globals.variables.filter(({ name }) => /^handed/.test(name));
+        assert.ok(named.length > 0);
+        await session.go("globals", { search: "function:^handed" });
+        await session.hasRows("Variables", named.length);
+        assert.equal(
+            await session.page.locator(".table [data-sum]").getAttribute("title"),
+            exact(sum(named.map(({ bytes }) => bytes)), "bytes"),
+        );
+        await session.go("source", {
+            opt: "list:functions",
+            search: "^(lose$|Table::fill)",
+        });
+        await session.hasRows("Functions", 2);
+        session.noErrors();
+    });
+
+    test("the search says how much its functions have, as the flame graph and report --filter do", async (t) => {
+        const session = await Session.open(world.browser, world.server),
+            { page } = session;
+        t.after(() => session.close());
+        const words = "function:^(Table::fill|lose)",
+            found = () => page.locator("[data-found]").getAttribute("title");
+        const said = report(world.tidemark, world.profiles.threads, "--functions", "--top", "1000");
+        const rows = said.functions.rows.filter((row) => /^(Table::fill|lose)/.test(row.function));
+        assert.ok(rows.length > 1);
+        await session.go("functions", { search: words });
+        assert.equal(
+            await found(),
+            exact(sum(rows.map((row) => row.exclusive.at_peak_bytes)), "bytes"),
+        );
+        await session.go("functions", { search: words, inclusive: "1" });
+        const inclusive = await found();
+        await session.go("flame", { search: words });
+        assert.equal(inclusive, await found());
+        assert.equal(
+            inclusive,
+            exact(
+                sum(
+                    report(
+                        world.tidemark,
+                        world.profiles.threads,
+                        ...["--filter", words, "--functions", "--top", "1000"],
+                    ).functions.rows.map((row) => row.exclusive.at_peak_bytes),
+                ),
+                "bytes",
+            ),
+        );
+        /* rows of the call tree that nobody has opened are found, one after the other */
+        await session.go("tree", { opt: "as:down", search: "function:^Table::fill" });
+        const marks = page.locator(".table mark");
+        const all = Number(/^(\d+) row/.exec(await session.text("[data-matches]"))[1]);
+        assert.ok(all > 0);
+        await page.getByRole("button", { name: "Next match" }).click();
+        await session.settle();
+        assert.match(await session.text("[data-matches]"), new RegExp(`^1 of ${all} row`));
+        assert.match(await page.locator(".row[aria-selected=true]").innerText(), /Table::fill/);
+        assert.ok((await marks.count()) > 0);
+        session.noErrors();
+    });
+
+    test("an address of no profile says so", async (t) => {
+        const session = await Session.open(world.browser, world.server);
+        t.after(() => session.close());
+        const { page } = session;
+        for (const profile of ["-5", "77"]) {
+            await page.evaluate((hash) => (location.hash = hash), `#/functions?profile=${profile}`);
+            await page.reload();
+            await page.waitForSelector("[role=alert]");
+            assert.match(
+                await session.text("[role=alert]"),
+                new RegExp(`There is no profile number ${profile} here`),
+            );
+        }
+        await session.go("compare", { other: "77" });
+        assert.match(await session.text(), /There is no profile number 77/);
+        session.noErrors();
+    });
+
+    test("of growth the pane says what the frame shows, and what went beside it", async (t) => {
+        /* from its first block on, which it frees: more is kept at the end */
+        const file = join(world.work, "spike.tmt");
+        execFileSync(world.tidemark, [
+            ...["record", "-q", "--trace", "-o", join(world.work, "spike.tmk")],
+            join(world.tools, "web_spike"),
+        ]);
+        const server = await serve(world.tidemark, [file]);
+        t.after(() => server.stop());
+        const session = await Session.open(world.browser, server),
+            { page } = session;
+        t.after(() => session.close());
+        const from = String(allocationTimes(world.tidemark, file)[0]);
+        const query = { from, metric: "range_growth" };
+        await session.go("functions", { ...query, inclusive: "1" });
+        const net = (await session.json("Functions")).find((row) => row.function === "main");
+        await session.go("flame", { ...query, search: "function:^main$" });
+        const { text } = await session.saved(session.button("CSV"));
+        const frames = text.split("\n").filter((line) => /,main,/.test(line));
+        const grew = sum(frames.map((line) => Number(line.split(",").at(-2))));
+        assert.ok(grew > 0);
+        await page.locator(".icicle").focus();
+        await page.keyboard.press("n");
+        await session.settle();
+        const figure = (title) =>
+            page
+                .locator("[data-sandwich] tr", {
+                    has: page.locator("th", { hasText: new RegExp(`^${title}$`) }),
+                })
+                .locator("td")
+                .first()
+                .getAttribute("title");
+        assert.equal(await figure("grew in range"), exact(grew, "bytes"));
+        const went = Number(
+            (await figure("went in range")).replace(/[, B]/g, "").replace("−", "-"),
+        );
+        assert.ok(went < 0, "some of it went");
+        assert.equal(grew + went, net.range_growth);
+        session.noErrors();
+    });
+
+    test("lists that are cut say how much is left, and can be seen whole", async (t) => {
+        if (!world.profiles.compiler) return t.skip("no compiler here");
+        const server = await serve(world.tidemark, [world.profiles.compiler]);
+        t.after(() => server.stop());
+        const session = await Session.open(world.browser, server),
+            { page } = session;
+        t.after(() => session.close());
+        const said = report(world.tidemark, world.profiles.compiler);
+        for (const [by, at] of [
+            ["bytes", 2],
+            ["", 1],
+        ]) {
+            await session.go("sizes", { opt: by && `by:${by}` });
+            const card = page.locator(".card", {
+                hasText: by ? "Sizes with most bytes" : "Commonest sizes",
+            });
+            const rows = card.locator("tbody tr");
+            const told = said.distributions.size_exact.filter(([size]) => size < 2 ** 62);
+            assert.equal(await rows.count(), 24);
+            await card.getByRole("button", { name: "show all" }).click();
+            await session.settle();
+            assert.equal(await rows.count(), told.length);
+            const all = sum(said.distributions.size.map((row) => row[at])),
+                first = Math.max(...told.map((row) => row[at]));
+            const shown = parseFloat(await rows.first().locator("td").last().innerText());
+            assert.ok(
+                Math.abs(shown - (100 * first) / all) < 0.051,
+                `${shown} of ${first} in ${all}`,
+            );
+            assert.match(await session.state(), /all/);
+        }
+        await session.go("timeline", { opt: `at:${said.program.peak_ns}` });
+        const card = page.locator(".card", { hasText: "Who held memory at" });
+        const few = await card.locator("dt").count();
+        const left = Number(
+            /^([\d,]+) more/.exec(await session.text("[data-more=then]"))[1].replace(",", ""),
+        );
+        await card.locator("[data-more=then] button").click();
+        await session.settle();
+        assert.equal(await card.locator("dt").count(), few + left);
+        session.noErrors();
+    });
+}
