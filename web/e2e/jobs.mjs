@@ -39,6 +39,36 @@ export function testJobs(world) {
             ]),
         );
 
+        const peaks = reports.map(({ program }) => program.peak_bytes);
+        for (const [term, peak] of [
+            ["highest", Math.max(...peaks)],
+            ["lowest", Math.min(...peaks)],
+        ]) {
+            const those = peaks.flatMap((each, rank) => (each === peak ? [rank] : []));
+            assert.equal(
+                await session.text(`[data-ranks-at="${peak}"]`),
+                `${those.length > 1 ? "ranks" : "rank"} ${those.join(", ")}`,
+                term,
+            );
+        }
+        /* the map of what was resident: samples between the looks, the highest of which is the peak */
+        const levels = page.locator(".card", { hasText: "Ranks × time" });
+        await levels.getByRole("button", { name: "resident" }).click();
+        await session.settle();
+        const { text: cells } = await session.saved(levels.getByRole("button", { name: "CSV" }));
+        const most = new Map();
+        for (const line of cells.trim().split("\n").slice(1)) {
+            const [, rank, value] = line.split(",");
+            most.set(Number(rank), Math.max(most.get(Number(rank)) ?? 0, Number(value)));
+        }
+        for (const row of rows)
+            assert.ok(
+                most.get(row.rank) > 0 && most.get(row.rank) <= row.resident_peak_bytes,
+                `rank ${row.rank}: ${most.get(row.rank)} of ${row.resident_peak_bytes}`,
+            );
+        await levels.getByRole("button", { name: "heap" }).click();
+        await session.settle();
+
         await session.rows("Ranks").nth(1).click();
         await session.settle();
         assert.match(await session.text(".chips"), /rank 1[\s\S]*all of the job/);

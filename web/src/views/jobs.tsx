@@ -60,27 +60,31 @@ interface Node {
 interface Steps {
     rank: Uint32Array;
     step: Uint32Array;
-    most: Float64Array;
+    most: Float64Array; /* live bytes, or what is resident */
 }
 interface Job {
     ranks: Rank[];
     nodes: Node[];
     steps: Steps;
+    residentSteps: Steps;
 }
+
+/* What is shown of ranks over time. */
+type Of = "heap" | "resident";
+const ofNow = (): Of => (getOption(state.value, "of") === "resident" ? "resident" : "heap");
+const stepsOf = (job: Job, of: Of): Steps => (of === "resident" ? job.residentSteps : job.steps);
 
 async function loadJob(profile: Profile): Promise<Job> {
     const [said, document] = await Promise.all([
         profile.json<{ ranks: Rank[]; nodes: Node[] | null }>("ranks"),
         profile.columns("rank_timeline"),
     ]);
+    const places = { rank: whole(document, "rank"), step: whole(document, "step") };
     return {
         ranks: said.ranks,
         nodes: said.nodes ?? [],
-        steps: {
-            rank: whole(document, "rank"),
-            step: whole(document, "step"),
-            most: numbers(document, "requested_max"),
-        },
+        steps: { ...places, most: numbers(document, "requested_max") },
+        residentSteps: { ...places, most: numbers(document, "resident_max") },
     };
 }
 
@@ -156,10 +160,12 @@ function JobPage({ profile, job }: ViewProps & { job: Job }): JSX.Element {
                         <dt>highest</dt>
                         <dd title={known ? exact(most, "bytes") : ""}>
                             {known ? `${unknown ? "≥ " : ""}${bytes(most)}` : "not known"}
+                            <RanksAt ranks={ranks} peak={most} of={profile} />
                         </dd>
                         <dt>lowest</dt>
                         <dd title={known ? exact(least, "bytes") : ""}>
                             {known ? `${unknown ? "≤ " : ""}${bytes(least)}` : "not known"}
+                            <RanksAt ranks={ranks} peak={least} of={profile} />
                         </dd>
                         <dt>{unknown ? "mean of those known" : "mean"}</dt>
                         <dd>{known ? bytes(mean) : "not known"}</dd>
@@ -172,12 +178,14 @@ function JobPage({ profile, job }: ViewProps & { job: Job }): JSX.Element {
                             {mean ? share(most / mean - 1) : "–"} above the mean
                         </dd>
                     </dl>
-                    <Distribution peaks={peaks} />
+                    <Distribution ranks={ranks} job={job} />
                 </Card>
                 <Nodes nodes={job.nodes} />
             </div>
             <div class="pad">
-                <Card title="Ranks × time: highest live bytes; click a rank to compare it with another">
+                <Card
+                    title={`Ranks × time: ${ofNow() === "resident" ? "most resident" : "highest live bytes"}; click a rank to compare it with another`}
+                    tools={<OfChoice />}>
                     <RanksOverTime job={job} />
                 </Card>
             </div>
@@ -190,28 +198,131 @@ function JobPage({ profile, job }: ViewProps & { job: Job }): JSX.Element {
     );
 }
 
-function Distribution({ peaks }: { peaks: number[] }): JSX.Element {
+const NAMED = 4;
+
+/* "rank 3", "ranks 1, 2 and 60 more". */
+export function ranksSaid(ranks: readonly number[]): string {
+    const named = ranks.slice(0, ranks.length === NAMED + 1 ? NAMED + 1 : NAMED),
+        more = ranks.length - named.length;
+    return `${ranks.length === 1 ? "rank" : "ranks"} ${named.join(", ")}${more ? ` and ${count(more)} more` : ""}`;
+}
+
+/* Who has this high-water mark; the first leads to its own figures. */
+function RanksAt({
+    ranks,
+    peak,
+    of,
+}: {
+    ranks: readonly Rank[];
+    peak: number;
+    of: Profile;
+}): JSX.Element | null {
+    const those = ranks.filter((rank) => rank.peak_bytes === peak),
+        first = those[0];
+    if (!first) return null;
+    const said = ranksSaid(those.map((rank) => rank.rank));
+    return (
+        <>
+            {" "}
+            {profileOfRank(of.index, first.id) >= 0 ? (
+                <a
+                    data-ranks-at={peak}
+                    href={link({
+                        ...{ view: "summary", rank: first.id, fn: -1, node: -1, thread: -1 },
+                        ...{ sort: "", opt: "" },
+                    })}>
+                    {said}
+                </a>
+            ) : (
+                <span data-ranks-at={peak}>{said}</span>
+            )}
+        </>
+    );
+}
+
+function OfChoice(): JSX.Element {
+    const of = ofNow();
+    const choice = (which: Of, title: string) => (
+        <button
+            aria-pressed={of === which}
+            onClick={() =>
+                go(
+                    {
+                        opt: withOptions(state.value, {
+                            of: which === "heap" ? undefined : which,
+                        }),
+                    },
+                    "replace",
+                )
+            }>
+            {title}
+        </button>
+    );
+    return (
+        <>
+            {choice("heap", "heap")} {choice("resident", "resident")}
+        </>
+    );
+}
+
+/* The one that is chosen is compared with the one that was. */
+function pickRank(job: Job, rank: Rank): void {
+    const [first, second] = sides(job);
+    go(
+        {
+            opt: withOptions(state.value, {
+                a: String(rank.id),
+                b: String(first === rank.id ? second : first),
+            }),
+        },
+        "replace",
+    );
+}
+
+/* Labels in the fewest letters that tell them apart. */
+const apart = (values: readonly number[]): string[] => {
+    const short = values.map(bytes);
+    return new Set(short).size < short.length ? values.map((each) => exact(each, "bytes")) : short;
+};
+
+function Distribution({ ranks, job }: { ranks: readonly Rank[]; job: Job }): JSX.Element {
     const bars = useMemo(() => {
-        const low = Math.min(...peaks),
-            high = Math.max(...peaks),
+        const known = ranks.filter((rank) => rank.peak_bytes !== null),
+            peaks = known.map((rank) => rank.peak_bytes!);
+        const low = peaks.reduce((a, b) => Math.min(a, b), Infinity),
+            high = peaks.reduce((a, b) => Math.max(a, b), 0),
             bins = Math.min(24, Math.max(1, peaks.length));
         const width = (high - low) / bins || 1;
-        const counts = new Array<number>(high > low ? bins : 1).fill(0);
-        for (const peak of peaks)
-            counts[Math.min(counts.length - 1, Math.floor((peak - low) / width))]!++;
-        return counts.map((value, at) => ({
-            label: bytes(low + at * width),
-            value,
-            tip: `${value === 1 ? "1 rank" : `${value} ranks`} from ${bytes(low + at * width)} to ${bytes(low + (at + 1) * width)}`,
+        const members: Rank[][] = Array.from({ length: high > low ? bins : 1 }, () => []);
+        for (const rank of known)
+            members[
+                Math.min(members.length - 1, Math.floor((rank.peak_bytes! - low) / width))
+            ]!.push(rank);
+        const bounds = apart(
+            Array.from({ length: members.length + 1 }, (_, at) => Math.round(low + at * width)),
+        );
+        return members.map((those, at) => ({
+            ranks: those,
+            label: bounds[at]!,
+            value: those.length,
+            tip: (
+                <>
+                    {those.length ? ranksSaid(those.map((rank) => rank.rank)) : "no rank"}
+                    <br />
+                    from {bounds[at]} to {bounds[at + 1]}
+                </>
+            ),
         }));
-    }, [peaks.join()]);
-    return peaks.length > 1 ? (
+    }, [job]);
+    const known = bars.reduce((sum, bar) => sum + bar.value, 0);
+    return known > 1 ? (
         <Bars
             name="high-water-marks"
-            label="Ranks by high-water mark"
+            label="Ranks by high-water mark: a click compares the first of a bar with another"
             bars={bars}
             height={130}
             format={(value) => count(Math.round(value))}
+            onPick={(at) => bars[at]!.ranks[0] && pickRank(job, bars[at]!.ranks[0])}
         />
     ) : (
         <></>
@@ -279,6 +390,8 @@ function Nodes({ nodes }: { nodes: Node[] }): JSX.Element {
 const rowsMost = 64;
 
 function RanksOverTime({ job }: { job: Job }): JSX.Element {
+    const of = ofNow(),
+        steps = stepsOf(job, of);
     const map = useMemo(() => {
         const ranks = job.ranks.filter((rank) => !rank.beside).sort((a, b) => a.rank - b.rank);
         const bin = Math.ceil(ranks.length / rowsMost);
@@ -290,11 +403,11 @@ function RanksOverTime({ job }: { job: Job }): JSX.Element {
         );
         const columns = 200,
             values = new Map<number, number>();
-        for (let at = 0; at < job.steps.rank.length; at++) {
-            const row = rowOf.get(job.steps.rank[at]!);
-            if (row === undefined || Number.isNaN(job.steps.most[at]!)) continue;
-            const cell = row * columns + job.steps.step[at]!;
-            values.set(cell, Math.max(values.get(cell) ?? 0, job.steps.most[at]!));
+        for (let at = 0; at < steps.rank.length; at++) {
+            const row = rowOf.get(steps.rank[at]!);
+            if (row === undefined || Number.isNaN(steps.most[at]!)) continue;
+            const cell = row * columns + steps.step[at]!;
+            values.set(cell, Math.max(values.get(cell) ?? 0, steps.most[at]!));
         }
         const cells: HeatCell[] = [...values].map(([cell, value]) => ({
             x: cell % columns,
@@ -311,14 +424,21 @@ function RanksOverTime({ job }: { job: Job }): JSX.Element {
             ranks,
             bin,
         };
-    }, [job]);
-    if (!map.cells.length) return <p class="dim">No timeline was kept.</p>;
+    }, [job, of]);
+    if (!map.cells.length)
+        return (
+            <p class="dim">
+                {of === "resident"
+                    ? "What was resident when is not known."
+                    : "No timeline was kept."}
+            </p>
+        );
     return (
         <>
-            <NoLevels job={job} />
+            <NoLevels job={job} of={of} />
             <HeatMap
                 name="ranks-over-time"
-                label="Live bytes of ranks over their run time"
+                label={`${of === "resident" ? "Resident" : "Live"} bytes of ranks over their run time`}
                 cells={map.cells}
                 columns={map.columns}
                 rows={map.rows}
@@ -327,6 +447,7 @@ function RanksOverTime({ job }: { job: Job }): JSX.Element {
                     40 + Math.max(8, 560 / Math.max(12, map.rows.length)) * map.rows.length,
                 )}
                 linear
+                format={bytes}
                 tip={(cell) => (
                     <>
                         rank {map.rows[cell.y]}, {map.columns[cell.x]} of its run:{" "}
@@ -334,27 +455,16 @@ function RanksOverTime({ job }: { job: Job }): JSX.Element {
                         {map.bin > 1 ? ` (highest of ${map.bin})` : ""}
                     </>
                 )}
-                onPick={(cell) => {
-                    const rank = map.ranks[cell.y * map.bin]!;
-                    const [first] = sides(job);
-                    go(
-                        {
-                            opt: withOptions(state.value, {
-                                a: String(rank.id),
-                                b: String(first === rank.id ? sides(job)[1] : first),
-                            }),
-                        },
-                        "replace",
-                    );
-                }}
+                onPick={(cell) => pickRank(job, map.ranks[cell.y * map.bin]!)}
             />
         </>
     );
 }
 
 /* An empty row is no 0. */
-function NoLevels({ job }: { job: Job }): JSX.Element | null {
-    const withLevels = new Set(job.steps.rank),
+function NoLevels({ job, of }: { job: Job; of: Of }): JSX.Element | null {
+    const { rank, most } = stepsOf(job, of),
+        withLevels = new Set(rank.filter((_, at) => !Number.isNaN(most[at]!))),
         without = job.ranks.filter((rank) => !rank.beside && !withLevels.has(rank.id));
     if (!without.length) return null;
     const named = without.slice(0, 8).map((rank) => rank.rank);
@@ -395,14 +505,16 @@ function Functions({ profile, ranks }: ViewProps & { ranks: readonly [Rank, Rank
 }
 
 function Sides({ profile, job }: ViewProps & { job: Job }): JSX.Element {
-    const [a, b] = sides(job);
+    const [a, b] = sides(job),
+        of = ofNow();
     const ranks = [a, b].map((id) => job.ranks.find((rank) => rank.id === id));
     const plot = useMemo(() => {
         const level = (id: number) => {
             const values: (number | null)[] = new Array<number | null>(200).fill(null);
-            for (let at = 0; at < job.steps.rank.length; at++)
-                if (job.steps.rank[at] === id && job.steps.step[at]! < 200)
-                    values[job.steps.step[at]!] = job.steps.most[at]!;
+            const { rank, step, most } = stepsOf(job, of);
+            for (let at = 0; at < rank.length; at++)
+                if (rank[at] === id && step[at]! < 200 && !Number.isNaN(most[at]!))
+                    values[step[at]!] = most[at]!;
             return values;
         };
         const series: PlotSeries[] = [a, b].map((id, at) => ({
@@ -411,11 +523,12 @@ function Sides({ profile, job }: ViewProps & { job: Job }): JSX.Element {
             values: level(id),
             format: bytes,
             binary: true,
-            stepped: true,
+            stepped: of === "heap",
+            points: of === "resident",
             dashed: at === 1,
         }));
         return { x: Float64Array.from({ length: 200 }, (_, at) => at / 200), series };
-    }, [job, a, b]);
+    }, [job, a, b, of]);
     if (!ranks[0] || !ranks[1]) return <></>;
     const choose = (name: "a" | "b", value: number) => (
         <select
@@ -448,7 +561,7 @@ function Sides({ profile, job }: ViewProps & { job: Job }): JSX.Element {
     return (
         <div class="split">
             <Card
-                title="Two ranks over their run time"
+                title={`Two ranks over their run time${of === "resident" ? ": resident" : ""}`}
                 tools={
                     <>
                         {choose("a", a)} {choose("b", b)}
@@ -456,7 +569,7 @@ function Sides({ profile, job }: ViewProps & { job: Job }): JSX.Element {
                 }>
                 <Plot
                     name="two-ranks"
-                    label="Live bytes of two ranks"
+                    label={`${of === "resident" ? "Resident" : "Live"} bytes of two ranks`}
                     x={plot.x}
                     formatX={share}
                     series={plot.series}

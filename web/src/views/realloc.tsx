@@ -102,6 +102,7 @@ function Matrix({ of }: { of: Distributions }): JSX.Element {
                     cells={heat.cells}
                     columns={heat.titles}
                     rows={heat.titles}
+                    format={(value) => `${count(value)} times`}
                     height={300}
                     tip={(cell) => (
                         <>

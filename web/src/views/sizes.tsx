@@ -277,6 +277,7 @@ function Sizes({ profile, of }: ViewProps & { of: Distributions }): JSX.Element 
     const by = getOption(state.value, "by") === "bytes" ? 2 : 1;
     const of2 = by === 2 ? 3 : 2;
     const format = by === 2 ? bytes : count;
+    const says = (value: number) => (by === 2 ? bytes(value) : `${count(value)} blocks`);
     const figure = (value: number) =>
         by === 2 ? exact(value, "bytes") : `${exact(value, "count")} blocks`;
     const sizes = useMemo(() => histogram(of.size, by, bytes, true), [of, by]);
@@ -324,6 +325,7 @@ function Sizes({ profile, of }: ViewProps & { of: Distributions }): JSX.Element 
                             columns={life.columns}
                             rows={life.rows}
                             height={260}
+                            format={says}
                             tip={(cell) => (
                                 <>
                                     lives from {life.columns[cell.x]}, asks from {life.rows[cell.y]}
@@ -345,6 +347,7 @@ function Sizes({ profile, of }: ViewProps & { of: Distributions }): JSX.Element 
                         columns={time.columns}
                         rows={time.rows}
                         height={260}
+                        format={says}
                         tip={(cell) => (
                             <>
                                 born from {time.columns[cell.x]}, asks from {time.rows[cell.y]}

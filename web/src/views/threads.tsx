@@ -303,6 +303,7 @@ function Exchanges({
                 cells={data.cells}
                 columns={data.titles}
                 rows={data.titles}
+                format={(value) => `${count(value)} blocks`}
                 height={Math.max(120, 40 + 18 * data.titles.length)}
                 tip={(cell) => (
                     <>

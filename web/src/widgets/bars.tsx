@@ -222,6 +222,7 @@ export function HeatMap({
     tip,
     onPick,
     linear,
+    format,
 }: {
     name: string;
     label: string;
@@ -232,7 +233,9 @@ export function HeatMap({
     tip: (cell: HeatCell) => ComponentChildren;
     onPick?: (cell: HeatCell) => void;
     linear?: boolean;
+    format: (value: number) => string;
 }): JSX.Element {
+    const most = cells.reduce((best, cell) => Math.max(best, cell.value), 0);
     const grid = useRef(new Map<number, HeatCell>()),
         edge = useRef(64);
     const canvas = useCanvas(
@@ -295,7 +298,10 @@ export function HeatMap({
                         )
                         .join("")
                 }>
-                <span class="dim">{linear ? "shade: level" : "shade: order of magnitude"}</span>
+                <span class="dim" data-shade>
+                    {linear ? "shade: level" : "shade: order of magnitude"}, the deepest{" "}
+                    {format(most)}
+                </span>
             </SaveChart>
         </>
     );
