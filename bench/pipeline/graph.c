@@ -20,6 +20,7 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+#include "base/allocator.h"
 #include "collector/graph_look.h"
 #include "collector/live_list.h"
 #include "collector/owners.h"
@@ -173,6 +174,7 @@ int main(int count, char **arguments)
         return 2;
     size_t blocks = strtoul(arguments[1], NULL, 10), bytes = strtoul(arguments[2], NULL, 10);
     bool waits = is_said(count, arguments, "exit");
+    allocator_give_back(); /* as in the collector */
     struct shared *shared = shared_room(sizeof *shared);
     shared->addresses = shared_room((blocks + 1) * sizeof *shared->addresses);
     pid_t pid = fork();

@@ -197,16 +197,25 @@ static void graph_release_leaves(struct graph *graph)
         free(graph->leaves[i]);
 }
 
-void graph_release(struct graph *graph)
+void graph_forget_index(struct graph *graph)
 {
     if (graph->leaves)
         graph_release_leaves(graph);
     free(graph->leaves);
     free(graph->large);
+    free(graph->known);
+    graph->leaves = NULL;
+    graph->large = NULL;
+    graph->large_count = graph->large_room = 0;
+    graph->known = NULL;
+}
+
+void graph_release(struct graph *graph)
+{
+    graph_forget_index(graph);
     free(graph->roots.to);
     free(graph->edges.to);
     free(graph->first);
-    free(graph->known);
     free(graph->fills);
     free(graph->root_at);
     free(graph->range_edges.to);

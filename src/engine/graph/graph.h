@@ -236,6 +236,8 @@ struct graph_dominators {
  * graph_release(). 0, -ENOMEM, or -ERANGE: more than 2^31 nodes, or 2^32 edges. */
 int graph_dominate(struct graph *graph, const struct graph_holders *holders,
                    struct graph_dominators *out);
+/* Frees the tops and their leads, which only graph_share() asks for. */
+void graph_dominators_forget_tops(struct graph_dominators *dominators);
 void graph_dominators_release(struct graph_dominators *dominators);
 
 static inline uint32_t graph_node_of_block(const struct graph_dominators *dominators,

@@ -11,13 +11,16 @@
  *
  * Arrays use the memory of earlier arrays that are no longer needed, 4 bytes a number:
  *
- *   search        ┊ nodes ┊ orders ┊ tree ┊ followed     ┊ the graph's edges ┊
- *   turned round  ┊       ┊ orders ┊ tree ┊ before_first ┊ the graph's edges ┊ before ┊
- *   dominators    ┊ best  ┊ orders ┊ tree ┊ before_first ┊ semi              ┊ before ┊ dominators
- *   leads         ┊ tops  ┊ orders ┊ tree ┊ before_first ┊ lead_first        ┊ leads  ┊ dominators
- *   afterwards    ┊ tops  ┊ orders ┊ nodes┊              ┊ lead_first        ┊ leads  ┊ dominators
+ *   search        ┊ nodes ┊ orders ┊ tree ┊ followed     ┊ the graph's edges
+ *   turned round  ┊       ┊ orders ┊ tree ┊ followed     ┊ the graph's edges ┊ before
+ *   dominators    ┊ best  ┊ orders ┊ tree ┊ dominators   ┊ semi              ┊ before
+ *   leads         ┊ tops  ┊ orders ┊ tree ┊ dominators   ┊ lead_first        ┊ leads
+ *   afterwards    ┊ tops  ┊ orders ┊ nodes┊ dominators   ┊ lead_first        ┊ leads
  *
- * Memory: 16 bytes a node beside the graph's edges, or 24 a node and 4 an edge once these are
+ * Each order but the root's has a predecessor, so lists of predecessors are told apart by a mark on
+ * the first of each. They are taken from behind for dominators, and from the front for leads.
+ *
+ * Memory: 16 bytes a node beside the graph's edges, or 20 a node and 4 an edge once these are
  * freed. */
 #include "graph/graph.h"
 
@@ -27,6 +30,7 @@
 #include "graph/graph_edges.h"
 
 enum { RANKS = 256 };
+#define FIRST_OF_LIST GRAPH_LEAD_OWN
 
 struct graph_dominate_way {
     struct graph *graph;
@@ -38,8 +42,9 @@ struct graph_dominate_way {
     uint32_t *followed;   /* by order: how many of its edges the search has followed */
     uint32_t *best;       /* by order: the order above it with the least `semi` */
     uint32_t *semi;       /* by order */
-    uint32_t *before_first, *before; /* predecessors by order, in the memory of `followed` */
-    uint32_t starts[RANKS + 1];      /* where ranks begin: orders, rising */
+    uint32_t *before;     /* predecessors by order, with FIRST_OF_LIST */
+    size_t before_count;
+    uint32_t starts[RANKS + 1]; /* where ranks begin: orders, rising */
     uint32_t start_count, linked;
     bool has_ranges; /* the search has begun at ranges */
 };
@@ -187,27 +192,30 @@ static void graph_dominate_each_edge(struct graph_dominate_way *way, edge_visit 
 static void graph_dominate_count(struct graph_dominate_way *way, uint32_t from, uint32_t to)
 {
     (void)from;
-    way->before_first[to]++;
+    way->followed[to]++;
 }
 
 static void graph_dominate_place(struct graph_dominate_way *way, uint32_t from, uint32_t to)
 {
-    way->before[--way->before_first[to]] = from;
+    way->before[--way->followed[to]] = from;
 }
 
-/* Predecessors by order: counted, summed up, and filled in from behind. */
+/* Predecessors by order: counted, summed up, and filled in from behind. `followed` then has the
+ * first place of each list. */
 static int graph_dominate_find_predecessors(struct graph_dominate_way *way)
 {
-    uint32_t count = way->out->count;
-    way->before_first = way->followed;
-    memset(way->before_first, 0, ((size_t)count + 1) * sizeof *way->before_first);
+    uint32_t *first = way->followed, count = way->out->count;
+    memset(first, 0, ((size_t)count + 1) * sizeof *first);
     graph_dominate_each_edge(way, graph_dominate_count);
     for (uint32_t i = 0; i < count; i++)
-        way->before_first[i + 1] += way->before_first[i];
-    way->before = graph_dominate_array(way->before_first[count]);
+        first[i + 1] += first[i];
+    way->before_count = first[count];
+    way->before = graph_dominate_array(way->before_count);
     if (!way->before)
         return -ENOMEM;
     graph_dominate_each_edge(way, graph_dominate_place);
+    for (uint32_t i = 1; i < count; i++)
+        way->before[first[i]] |= FIRST_OF_LIST;
     return 0;
 }
 
@@ -242,27 +250,33 @@ static uint32_t graph_dominate_least(struct graph_dominate_way *way, uint32_t or
     return way->best[order];
 }
 
-/* The order's parent in the search tree becomes its first dominator, before compression changes
- * `tree`. */
-static void graph_dominate_find_semi(struct graph_dominate_way *way, uint32_t order)
+/* The order's predecessors end at `at`; returns where they begin. The order's parent in the search
+ * tree becomes its first dominator, before compression changes `tree`. */
+static size_t graph_dominate_find_semi(struct graph_dominate_way *way, uint32_t order, size_t at)
 {
-    for (uint32_t at = way->before_first[order]; at < way->before_first[order + 1]; at++) {
-        uint32_t least = way->semi[graph_dominate_least(way, way->before[at])];
+    bool is_first;
+    do {
+        uint32_t before = way->before[--at];
+        is_first = before & FIRST_OF_LIST;
+        uint32_t least = way->semi[graph_dominate_least(way, before & ~FIRST_OF_LIST)];
         if (least < way->semi[order])
             way->semi[order] = least;
-    }
+    } while (!is_first);
     way->out->dominators[order] = way->tree[order];
     way->linked = order;
+    return at;
 }
 
 static void graph_dominate_solve(struct graph_dominate_way *way)
 {
     uint32_t *dominators = way->out->dominators, count = way->out->count;
+    size_t at = way->before_count;
     way->linked = count;
+    dominators[0] = 0;
     for (uint32_t i = 0; i < count; i++)
         way->semi[i] = way->best[i] = i;
     for (uint32_t i = count; i-- > 1;)
-        graph_dominate_find_semi(way, i);
+        at = graph_dominate_find_semi(way, i, at);
     for (uint32_t i = 1; i < count; i++)
         while (dominators[i] > way->semi[i])
             dominators[i] = dominators[dominators[i]];
@@ -286,25 +300,40 @@ static uint32_t graph_dominate_lead(const struct graph_dominators *out, uint32_t
     return before && before == top ? top | GRAPH_LEAD_OWN : top;
 }
 
+/* Of one order, whose predecessors begin at `at`. Returns where they end. */
+static size_t graph_dominate_take_leads(struct graph_dominate_way *way, uint32_t order, size_t at,
+                                        uint32_t *kept)
+{
+    struct graph_dominators *out = way->out;
+    uint32_t first = *kept;
+    bool is_last;
+    do {
+        uint32_t lead = graph_dominate_lead(out, out->leads[at++] & ~FIRST_OF_LIST);
+        is_last = at == way->before_count || out->leads[at] & FIRST_OF_LIST;
+        if (out->tops[order] == order && (lead & GRAPH_LEAD_TOP) != order &&
+            (*kept == first || out->leads[*kept - 1] != lead))
+            out->leads[(*kept)++] = lead;
+    } while (!is_last);
+    return at;
+}
+
 /* Predecessors of tops become leads, in place. Those of other nodes lie below the same top. */
 static void graph_dominate_find_leads(struct graph_dominate_way *way)
 {
     struct graph_dominators *out = way->out;
     uint32_t kept = 0;
+    size_t at = 0;
     out->lead_first = way->semi;
     out->leads = way->before;
     way->semi = way->before = NULL;
-    for (uint32_t order = 0; order < out->count; order++) {
-        uint32_t first = kept;
-        for (uint32_t at = way->before_first[order];
-             out->tops[order] == order && at < way->before_first[order + 1]; at++) {
-            uint32_t lead = graph_dominate_lead(out, out->leads[at]);
-            if ((lead & GRAPH_LEAD_TOP) != order && (kept == first || out->leads[kept - 1] != lead))
-                out->leads[kept++] = lead;
-        }
-        out->lead_first[order] = first;
+    out->lead_first[0] = 0;
+    for (uint32_t order = 1; order < out->count; order++) {
+        out->lead_first[order] = kept;
+        at = graph_dominate_take_leads(way, order, at, &kept);
     }
     out->lead_first[out->count] = kept;
+    uint32_t *shrunk = realloc(out->leads, ((size_t)kept + 1) * sizeof *shrunk);
+    out->leads = shrunk ? shrunk : out->leads;
 }
 
 /* ---- All of it ------------------------------------------------------------------------------- */
@@ -342,10 +371,11 @@ static int graph_dominate_turn(struct graph_dominate_way *way)
     graph_edges_release(way->graph);
     if (error)
         return error;
+    way->out->dominators = way->followed;
+    way->followed = NULL;
     way->best = graph_dominate_array(way->out->count);
     way->semi = graph_dominate_array(way->out->count);
-    way->out->dominators = graph_dominate_array(way->out->count);
-    return way->best && way->semi && way->out->dominators ? 0 : -ENOMEM;
+    return way->best && way->semi ? 0 : -ENOMEM;
 }
 
 static void graph_dominate_number(struct graph_dominators *out)
@@ -393,8 +423,7 @@ int graph_dominate(struct graph *graph, const struct graph_holders *holders,
     if (nodes >= GRAPH_LEAD_OWN || edges >= GRAPH_NONE)
         return -ERANGE;
     graph_edges_finish(graph);
-    free(graph->known); /* no words come any more */
-    graph->known = NULL;
+    graph_forget_index(graph); /* no words come any more */
     int error = graph->no_memory ? -ENOMEM : graph_dominate_run(&way);
     graph_dominate_release(&way);
     if (error)
@@ -402,13 +431,18 @@ int graph_dominate(struct graph *graph, const struct graph_holders *holders,
     return error;
 }
 
+void graph_dominators_forget_tops(struct graph_dominators *dominators)
+{
+    graph_dominate_drop(&dominators->tops);
+    graph_dominate_drop(&dominators->lead_first);
+    graph_dominate_drop(&dominators->leads);
+}
+
 void graph_dominators_release(struct graph_dominators *dominators)
 {
+    graph_dominators_forget_tops(dominators);
     free(dominators->nodes);
     free(dominators->orders);
     free(dominators->dominators);
-    free(dominators->tops);
-    free(dominators->lead_first);
-    free(dominators->leads);
     *dominators = (struct graph_dominators){0};
 }

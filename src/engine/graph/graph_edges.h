@@ -26,6 +26,9 @@ static inline void graph_edges_release(struct graph *graph)
     graph->edges = graph->range_edges = (struct graph_edges){0};
 }
 
+/* Frees what is needed only as long as words come. graph_find() takes longer afterwards. */
+void graph_forget_index(struct graph *graph);
+
 /* The number of roots that graph_reach() uses: all but the names. */
 static inline size_t graph_edges_root_count(const struct graph *graph)
 {

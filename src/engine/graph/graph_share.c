@@ -422,7 +422,6 @@ static void graph_share_number_groups(struct graph_share_way *way, uint32_t coun
         if (way->marks[set->head] == GRAPH_NONE)
             way->marks[set->head] = graph_share_add_group(way);
         set->group = way->marks[set->head];
-        way->out->group_of[way->tops[way->open[i]].order] = set->group;
     }
     memset(way->marks, 0, ((size_t)way->top_count + 1) * sizeof *way->marks);
     way->mark = 0;
@@ -511,17 +510,27 @@ static bool graph_share_begin(struct graph_share_way *way)
     size_t tops = 1;
     for (uint32_t order = 1; order < of->count; order++)
         tops += of->tops[order] == order;
-    way->out->group_of = malloc(((size_t)of->count + 1) * sizeof *way->out->group_of);
     way->numbers = calloc((size_t)of->count + 1, sizeof *way->numbers);
     way->tops = calloc(tops, sizeof *way->tops);
     way->open = calloc(tops, sizeof *way->open);
     way->marks = calloc(tops, sizeof *way->marks);
     way->by_holder = calloc(tops, sizeof *way->by_holder);
-    if (!way->out->group_of || !way->numbers || !way->tops || !way->open || !way->marks ||
-        !way->by_holder)
-        return false;
-    memset(way->out->group_of, 0xff, ((size_t)of->count + 1) * sizeof *way->out->group_of);
-    return true;
+    return way->numbers && way->tops && way->open && way->marks && way->by_holder;
+}
+
+/* The numbers of tops become the tops' groups, in place. */
+static void graph_share_tell_groups(struct graph_share_way *way)
+{
+    const struct graph_dominators *of = way->dominators;
+    uint32_t *group_of = way->numbers;
+    group_of[0] = GRAPH_NONE;
+    for (uint32_t order = 1; order < of->count; order++) {
+        const struct graph_share_top *top =
+            of->tops[order] == order ? &way->tops[group_of[order]] : NULL;
+        group_of[order] = top && !top->is_holder ? way->by_set[top->set].group : GRAPH_NONE;
+    }
+    way->out->group_of = group_of;
+    way->numbers = NULL;
 }
 
 static void graph_share_run(struct graph_share_way *way)
@@ -545,6 +554,7 @@ static void graph_share_run(struct graph_share_way *way)
         return;
     graph_share_sort_tops(way);
     graph_share_make_groups(way, count);
+    graph_share_tell_groups(way);
 }
 
 int graph_share(struct graph_shares *out, const struct graph *graph,
@@ -567,9 +577,15 @@ int graph_share(struct graph_shares *out, const struct graph *graph,
     return way.no_memory ? -ENOMEM : 0;
 }
 
-void graph_shares_release(struct graph_shares *shares)
+void graph_shares_forget_tops(struct graph_shares *shares)
 {
     free(shares->group_of);
+    shares->group_of = NULL;
+}
+
+void graph_shares_release(struct graph_shares *shares)
+{
+    graph_shares_forget_tops(shares);
     free(shares->groups);
     free(shares->shares);
     *shares = (struct graph_shares){0};

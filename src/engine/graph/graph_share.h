@@ -47,6 +47,8 @@ struct graph_shares {
 /* `little_bytes`: sets that keep less keep little. 0 or -ENOMEM. */
 int graph_share(struct graph_shares *out, const struct graph *graph,
                 const struct graph_dominators *dominators, uint64_t little_bytes);
+/* Frees `group_of`, which only holder_tree_make() asks for. */
+void graph_shares_forget_tops(struct graph_shares *shares);
 void graph_shares_release(struct graph_shares *shares);
 
 #endif

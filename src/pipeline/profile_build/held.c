@@ -207,7 +207,7 @@ static uint8_t *held_sort_holders(struct naming_holders *naming)
 struct telling {
     const struct held *held;
     const struct holder *holders;
-    const struct graph_dominators *dominators;
+    struct graph_dominators *dominators;
     struct graph_shares shares;
     struct held_rows *out;
 };
@@ -415,9 +415,10 @@ static int held_tell_rows(const struct telling *telling, const struct holder_tre
     return 0;
 }
 
+/* Each array goes when it was asked for the last time: there may be a million blocks. */
 static int held_tell(struct telling *telling)
 {
-    const struct graph_dominators *dominators = telling->dominators;
+    struct graph_dominators *dominators = telling->dominators;
     struct held *held = (struct held *)telling->held;
     const struct holder_names names = {held_path_of, held_range_of, held};
     struct holder_tree tree = {0};
@@ -425,8 +426,10 @@ static int held_tell(struct telling *telling)
     size_t path_count = 0;
     uint64_t least = held_least(&held->graph);
     int error = graph_share(&telling->shares, &held->graph, dominators, least);
+    graph_dominators_forget_tops(dominators);
     if (!error)
         error = holder_tree_make(&tree, &held->graph, dominators, &telling->shares, &names);
+    graph_shares_forget_tops(&telling->shares);
     if (!error)
         error = holder_tree_cut(&tree, least, DEPTH);
     if (!error)

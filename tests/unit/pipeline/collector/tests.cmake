@@ -41,3 +41,6 @@ add_executable(bench_graph ${CMAKE_SOURCE_DIR}/bench/pipeline/graph.c)
 target_link_libraries(bench_graph PRIVATE tm_collector tm_profile_build tm_procfs tm_base)
 add_test(NAME bench/graph COMMAND bench_graph 1000 48 held exit)
 set_tests_properties(bench/graph PROPERTIES LABELS bench PASS_REGULAR_EXPRESSION "error.0[^0-9]")
+# Who holds what takes 48 bytes a block at most, beside a copy of the memory.
+add_test(NAME bench/graph_memory COMMAND bench_graph 1000000 48 held exit)
+set_tests_properties(bench/graph_memory PROPERTIES LABELS bench PASS_REGULAR_EXPRESSION "bytes a block.(3[0-9]|4[0-7])[.]")
