@@ -2,7 +2,9 @@
  * frame of, by whom it is called there, and at how many sites it stands further out. Functions that
  * are judged wrappers are hidden, and the next round asks their callers, until a round finds none.
  * The two frames that are asked for are found of each node from its caller's, and the sites that
- * have the same two are counted as one sum. */
+ * have the same two are counted as one sum. After the first round only nodes with a frame that was
+ * hidden since are asked for theirs, and only functions are counted anew that a site has come to or
+ * gone from. */
 #include "aggregate/wrappers.h"
 
 #include <ctype.h>
@@ -205,6 +207,8 @@ struct asker {
     uint64_t blocks, temporary; /* it asked for; of these freed at once */
     uint32_t most;              /* of the direct ones: those of one caller, the one with most */
     enum wrapper_name name;
+    bool is_judged;      /* `name` is known */
+    bool is_stale;       /* a site has come to it or gone since it was counted */
     bool forced, barred; /* --through, --not-through */
     bool maps;           /* it maps memory: a pool, whose pages many share */
     bool kept;           /* --not-through: shown even where it is a library's */
@@ -248,6 +252,9 @@ struct wrappers_search {
     uint32_t *code_of_line;
     uint32_t *function_of_line;   /* its asker; 0: code that no one can be told by */
     struct caller_frames *frames; /* by node */
+    bool *is_moved;               /* by node: the frames are new in this round */
+    bool *is_fresh;               /* by code: a line of it was hidden since the last round */
+    int round;
     struct asking_site *sites;
     size_t site_count;
     struct map sum_map;
@@ -298,17 +305,41 @@ static struct caller_frames wrapper_called_by(const struct wrappers_search *sear
     return outer;
 }
 
+static void wrapper_make_stale(struct wrappers_search *search, uint32_t asking)
+{
+    if (asking != NO_FRAME)
+        search->askers[search->function_of_line[asking]].is_stale = true;
+}
+
+static void wrapper_find_frames_of(struct wrappers_search *search, size_t node)
+{
+    const struct profile *profile = search->profile;
+    const struct profile_code *code = &profile->codes[profile->nodes[node].location];
+    struct caller_frames old = search->frames[node];
+    struct caller_frames frames = search->frames[profile->nodes[node].parent];
+    for (uint32_t at = code->line_count; at-- > 0;)
+        frames = wrapper_called_by(search, code->first_line + at, frames);
+    search->is_moved[node] = frames.asking != old.asking || frames.caller != old.caller;
+    search->frames[node] = frames;
+    if (search->is_site[node] && search->is_moved[node]) {
+        wrapper_make_stale(search, old.asking);
+        wrapper_make_stale(search, frames.asking);
+    }
+}
+
 /* Parents come before their children. */
 static void wrapper_find_frames(struct wrappers_search *search)
 {
     const struct profile *profile = search->profile;
-    search->frames[0] = (struct caller_frames){NO_FRAME, NO_FRAME};
+    bool is_first = search->round == 0;
+    if (is_first)
+        for (size_t i = 0; i < profile->node_count; i++)
+            search->frames[i] = (struct caller_frames){NO_FRAME, NO_FRAME};
     for (size_t i = 1; i < profile->node_count; i++) {
-        const struct profile_code *code = &profile->codes[profile->nodes[i].location];
-        struct caller_frames frames = search->frames[profile->nodes[i].parent];
-        for (uint32_t at = code->line_count; at-- > 0;)
-            frames = wrapper_called_by(search, code->first_line + at, frames);
-        search->frames[i] = frames;
+        search->is_moved[i] = false;
+        if (is_first || search->is_moved[profile->nodes[i].parent] ||
+            search->is_fresh[profile->nodes[i].location])
+            wrapper_find_frames_of(search, i);
     }
 }
 
@@ -334,7 +365,8 @@ static uint32_t wrapper_find_sum(struct wrappers_search *search, struct caller_f
 static void wrapper_add_site(struct wrappers_search *search, const struct asking_site *site)
 {
     struct caller_frames frames = search->frames[site->node];
-    if (frames.asking == NO_FRAME || !search->function_of_line[frames.asking])
+    uint32_t function = frames.asking == NO_FRAME ? 0 : search->function_of_line[frames.asking];
+    if (!function || !search->askers[function].is_stale)
         return;
     uint32_t *last = &search->sum_of_line[frames.asking];
     if (!*last || !wrapper_is_sum_of(&search->sums[*last - 1], frames))
@@ -348,6 +380,17 @@ static void wrapper_add_site(struct wrappers_search *search, const struct asking
 
 enum { LINE_BITS = (1 << 30) - 1 };
 
+static enum wrapper_name wrapper_name_at(struct wrappers_search *search, uint32_t function)
+{
+    struct asker *asker = &search->askers[function];
+    const char *name =
+        asker->is_judged || asker->unnamed ? NULL : search->profile->functions[function].name;
+    if (name)
+        asker->name = wrapper_name_of(name);
+    asker->is_judged = true;
+    return asker->name;
+}
+
 static void wrapper_count_caller(struct wrappers_search *search, struct asker *asker, uint64_t side,
                                  const struct caller_sum *sum)
 {
@@ -359,7 +402,7 @@ static void wrapper_count_caller(struct wrappers_search *search, struct asker *a
     asker->callers += count == sites;
     asker->by_named += outer && !search->askers[outer].unnamed ? sites : 0;
     asker->by_allocators +=
-        outer && search->askers[outer].name >= WRAPPER_NAME_ALLOCATES ? sites : 0;
+        outer && wrapper_name_at(search, outer) >= WRAPPER_NAME_ALLOCATES ? sites : 0;
     asker->most = count > asker->most ? count : asker->most;
 }
 
@@ -456,7 +499,7 @@ static bool wrapper_keeps_to_itself(const struct asker *asker)
 
 static bool wrapper_is_one(const struct asker *asker, int round)
 {
-    if (!asker->direct || asker->barred || asker->outermost)
+    if (asker->barred || asker->outermost)
         return false;
     if (asker->forced || asker->maps)
         return asker->forced;
@@ -470,12 +513,23 @@ static bool wrapper_is_one(const struct asker *asker, int round)
     return wrapper_is_called_by_many(asker);
 }
 
+static bool wrapper_is_to_hide(const struct wrappers_search *search, uint32_t line)
+{
+    return !search->hidden[line] && search->askers[wrapper_asker_of(search->profile, line)].found;
+}
+
 static void wrapper_hide_functions(struct wrappers_search *search)
 {
     const struct profile *profile = search->profile;
     bool *of_wrappers = search->hidden + profile->line_count + 1;
+    for (size_t code = 0; code < profile->code_count; code++) {
+        const struct profile_code *of = &profile->codes[code];
+        search->is_fresh[code] = false;
+        for (uint32_t i = of->first_line; i < of->first_line + of->line_count; i++)
+            search->is_fresh[code] |= wrapper_is_to_hide(search, i);
+    }
     for (size_t i = 0; i < profile->line_count; i++)
-        if (search->askers[wrapper_asker_of(profile, (uint32_t)i)].found && !search->hidden[i])
+        if (wrapper_is_to_hide(search, (uint32_t)i))
             search->hidden[i] = of_wrappers[i] = true;
 }
 
@@ -487,7 +541,12 @@ static void wrapper_round_begin(struct wrappers_search *search)
     memset(search->sum_of_line, 0, search->profile->line_count * sizeof *search->sum_of_line);
     for (size_t i = 0; i < search->asker_count; i++) {
         struct asker *asker = &search->askers[i];
+        asker->above = 0;
+        if (!asker->is_stale)
+            continue;
         *asker = (struct asker){.name = asker->name,
+                                .is_judged = asker->is_judged,
+                                .is_stale = true,
                                 .unnamed = asker->unnamed,
                                 .forced = asker->forced,
                                 .barred = asker->barred,
@@ -497,25 +556,31 @@ static void wrapper_round_begin(struct wrappers_search *search)
 
 static void wrapper_count_sites(struct wrappers_search *search)
 {
-    wrapper_find_frames(search);
     for (size_t i = 0; i < search->site_count; i++)
         wrapper_add_site(search, &search->sites[i]);
     for (size_t i = 0; i < search->sum_count; i++)
         wrapper_count_sum(search, &search->sums[i]);
+    for (size_t i = 0; i < search->asker_count; i++)
+        search->askers[i].is_stale = false;
 }
 
 /* How many were found. */
 static int wrapper_round(struct wrappers_search *search, int round)
 {
     int found = 0;
+    search->round = round;
+    wrapper_find_frames(search);
     wrapper_round_begin(search);
     wrapper_count_sites(search);
     wrapper_count_outer_frames(search);
-    for (size_t i = 1; i < search->asker_count; i++)
-        if (!search->askers[i].found && wrapper_is_one(&search->askers[i], round)) {
-            search->askers[i].found = true;
-            found++;
-        }
+    for (size_t i = 1; i < search->asker_count; i++) {
+        struct asker *asker = &search->askers[i];
+        if (!asker->direct || asker->found)
+            continue;
+        wrapper_name_at(search, (uint32_t)i);
+        asker->found = wrapper_is_one(asker, round);
+        found += asker->found;
+    }
     wrapper_hide_functions(search);
     return found;
 }
@@ -539,7 +604,6 @@ static void wrapper_name_all(struct wrappers_search *search)
 {
     for (size_t i = 1; i < search->profile->function_count; i++) {
         const char *name = search->profile->functions[i].name;
-        search->askers[i].name = name ? wrapper_name_of(name) : WRAPPER_NAME_PLAIN;
         search->askers[i].barred = !name || !strcmp(name, "?") || !strcmp(name, "main");
     }
     for (size_t i = search->profile->function_count; i < search->asker_count; i++)
@@ -594,11 +658,13 @@ static bool wrapper_search_begin(struct wrappers_search *search)
     search->function_of_line = calloc(profile->line_count + 1, sizeof *search->function_of_line);
     search->frames = calloc(profile->node_count + 1, sizeof *search->frames);
     search->sum_of_line = calloc(profile->line_count + 1, sizeof *search->sum_of_line);
+    search->is_moved = calloc(profile->node_count + 1, sizeof *search->is_moved);
+    search->is_fresh = calloc(profile->code_count + 1, sizeof *search->is_fresh);
     search->below = calloc(profile->node_count + 1, sizeof *search->below);
     search->is_site = calloc(profile->node_count + 1, sizeof *search->is_site);
     if (!search->askers || !search->code_of_line || !search->function_of_line || !search->frames ||
-        !search->sum_of_line || !search->below || !search->is_site ||
-        !wrapper_take_all_sites(search))
+        !search->sum_of_line || !search->is_moved || !search->is_fresh || !search->below ||
+        !search->is_site || !wrapper_take_all_sites(search))
         return false;
     for (size_t i = 0; i < profile->code_count; i++)
         wrapper_place_lines(search, (uint32_t)i);
@@ -612,6 +678,8 @@ static void wrapper_search_end(struct wrappers_search *search)
     free(search->code_of_line);
     free(search->function_of_line);
     free(search->frames);
+    free(search->is_moved);
+    free(search->is_fresh);
     free(search->sites);
     free(search->sums);
     free(search->pairs);
