@@ -31,6 +31,8 @@
 #define DELETE(name, libraries, demangled, parameters, ...) void name parameters WEAK;
 #include "interpose/functions.def"
 
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations" /* sigset() */
+sighandler_t bsd_signal(int number, sighandler_t handler) WEAK;
 void cfree(void *block) WEAK;
 void __cyg_profile_func_enter(void *function, void *call_site) WEAK;
 void __cyg_profile_func_exit(void *function, void *call_site) WEAK;
@@ -98,6 +100,13 @@ static void *map(void *(*how)(void *, size_t, int, int, int, off_t))
 #define CALL_execle                   must(execle("", "a", NULL, environ) < 0)
 #define CALL_posix_spawn              must(posix_spawn(NULL, "", NULL, NULL, first_list, environ) != 0)
 #define CALL_posix_spawnp             must(posix_spawnp(NULL, "", NULL, NULL, first_list, environ) != 0)
+#define CALL_sigaction                must(sigaction(SIGTERM, NULL, NULL) == 0)
+#define CALL_signal                   must(signal(SIGTERM, SIG_DFL) == SIG_DFL)
+#define CALL_bsd_signal               must(bsd_signal(SIGTERM, SIG_DFL) == SIG_DFL)
+#define CALL_ssignal                  must(ssignal(SIGTERM, SIG_DFL) == SIG_DFL)
+#define CALL___sysv_signal            must(__sysv_signal(SIGTERM, SIG_DFL) == SIG_DFL)
+#define CALL_sysv_signal              must(sysv_signal(SIGTERM, SIG_DFL) == SIG_DFL)
+#define CALL_sigset                   must(sigset(SIGTERM, SIG_DFL) == SIG_DFL)
 #define CALL_system                   must(system(":") == 0)
 #define CALL_popen                    must(pclose(popen(":", "r")) == 0)
 #define CALL___cyg_profile_func_enter __cyg_profile_func_enter((void *)must, (void *)must)

@@ -13,7 +13,7 @@ import {
 } from "../src/model/units.ts";
 import { shortName } from "../src/model/names.ts";
 import { fineBins } from "../src/views/sizes.tsx";
-import { certaintyOf } from "../src/views/leaks.tsx";
+import { fateOf } from "../src/views/leaks.tsx";
 import { parseSuppressions } from "../src/model/suppressions.ts";
 import { squarify } from "../src/widgets/treemap.tsx";
 import { fitting, toCsv } from "../src/widgets/table.tsx";
@@ -108,11 +108,11 @@ test("fine bins are four to a power of two", () => {
     assert.deepEqual(fineBins(0, 32), [0, 1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 28, 32]);
 });
 
-test("leaks by what is known of them", () => {
-    assert.equal(certaintyOf(2000, 0, 2000), "likely");
-    assert.equal(certaintyOf(100, 97, 3), "likely");
-    assert.equal(certaintyOf(1, 0, 1), "kept");
-    assert.equal(certaintyOf(6, 3, 3), "possible");
+test("what became of a path's other blocks", () => {
+    assert.equal(fateOf({ made: 2000, freed: 0 }), "none freed");
+    assert.equal(fateOf({ made: 2000, freed: 3 }), "few freed");
+    assert.equal(fateOf({ made: 6, freed: 2 }), "some freed");
+    assert.equal(fateOf({ made: 100, freed: 97 }), "most freed");
 });
 
 const frames = [

@@ -50,12 +50,11 @@ const char *held_by_missing(const struct profile *profile)
         return "no block was alive";
     if (graph)
         return "nobody asked for it (tidemark record --held, or tidemark held PID while it runs), "
-               "or "
-               "the recording is of an older version";
+               "or the recording is of an older version";
     if (!profile->complete)
         return "the program still runs, and no snapshot was taken: tidemark held PID takes one";
     return "the recording has no look at the live blocks at the program's end: it was killed, or "
-           "recorded by an older version";
+           "recorded by an older version (tidemark held PID looks while it runs)";
 }
 
 /* ---- Keys ------------------------------------------------------------------------------------ */

@@ -19,7 +19,7 @@ const char *leaks_missing(const struct profile *profile)
     if (!profile->complete)
         return "the program still runs, and no snapshot was taken: tidemark snapshot takes one";
     return "the recording has no look at the live blocks at the program's end: it was killed, or "
-           "recorded by an older version";
+           "recorded by an older version (tidemark leaks PID looks while it runs)";
 }
 
 /* ---- Groups ---------------------------------------------------------------------------------- */

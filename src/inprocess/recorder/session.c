@@ -25,6 +25,7 @@
 #include "recorder/bare_code.h"
 #include "recorder/unwind_check.h"
 #include "recorder/families.h"
+#include "recorder/fatal_signals.h"
 #include "recorder/forked.h"
 #include "recorder/hooks.h"
 #include "recorder/instrument.h"
@@ -433,6 +434,7 @@ static bool session_begin_first(void)
     if (!session_find() || !session_join(session_name, WIRE_HELLO_START))
         return false;
     session_watch_exit();
+    fatal_signals_watch();
     return true;
 }
 
@@ -739,17 +741,27 @@ static void session_say_exit_caller(struct wire_header *header, const struct unw
     const uintptr_t exits[UNWIND_EXITS] = {(uintptr_t)real.quick_exit, (uintptr_t)exit};
     struct unwind_caller caller = unwind_caller_of_exit(here, exits);
     for (size_t i = 0; i < WIRE_KEPT_REGISTERS; i++)
-        atomic_store(&header->exit_kept[i], caller.kept[i]);
+        atomic_store(&header->exit_registers[i], caller.kept[i]);
     atomic_store(&header->exit_stack, caller.sp);
 }
 
+static void session_say_cut(struct wire_header *header, const struct session_cut *cut)
+{
+    for (size_t i = 0; i < WIRE_EXIT_REGISTERS; i++)
+        atomic_store(&header->exit_registers[i], cut->registers[i]);
+    atomic_store(&header->exit_stack, cut->stack);
+}
+
 /* Waits until the collector has looked at the process. Our exit handlers are the last, so the
- * program's memory does not change any more. */
-static __attribute__((noinline)) void session_wait_for_collector(struct wire_header *header)
+ * program's memory does not change any more. `cut`: NULL at an exit. */
+static __attribute__((noinline)) void session_wait_for_collector(struct wire_header *header,
+                                                                 const struct session_cut *cut)
 {
     struct step_wait wait = step_wait_begin(SESSION_STEP_MS);
     struct unwind_start here = UNWIND_START_HERE();
-    if (session_may_have_blocks(header))
+    if (cut)
+        session_say_cut(header, cut);
+    else if (session_may_have_blocks(header))
         session_say_exit_caller(header, &here);
     atomic_store(&header->exit_pointer, (uintptr_t)__builtin_frame_address(0));
     atomic_store(&header->exit_ticks, ticks_now());
@@ -772,7 +784,7 @@ bool session_is_own_process(void)
            session_state->pid == syscall(SYS_getpid);
 }
 
-void session_end(int status)
+static void session_end_as(enum wire_end_kind kind, int status, const struct session_cut *cut)
 {
     if (!session_is_own_process())
         return;
@@ -781,11 +793,22 @@ void session_end(int status)
     PROBE(end, status);
     check_end();
     instrument_end();
-    if (status != (int)SESSION_STATUS_UNKNOWN) {
+    if (kind != WIRE_END_NONE) {
         atomic_store(&header->end_status, status);
-        atomic_store(&header->end_kind, WIRE_END_EXIT);
+        atomic_store(&header->end_kind, kind);
     }
     if (header->flags & (WIRE_FLAG_EXIT_WAITS | WIRE_FLAG_EXIT_LOOKED))
-        session_wait_for_collector(header);
+        session_wait_for_collector(header, cut);
     errno = saved_errno;
+}
+
+void session_end(int status)
+{
+    bool is_known = status != (int)SESSION_STATUS_UNKNOWN;
+    session_end_as(is_known ? WIRE_END_EXIT : WIRE_END_NONE, status, NULL);
+}
+
+void session_end_by_signal(int number, const struct session_cut *cut)
+{
+    session_end_as(WIRE_END_SIGNAL, number, cut);
 }

@@ -25,6 +25,12 @@ void session_stop(void);
 void session_end(int status);
 /* With musl the status is not known here; the collector may know it from the process's parent. */
 enum { SESSION_STATUS_UNKNOWN = -0x80000000 };
+/* The same where it dies of a signal. To be called by the signal's handler. */
+struct session_cut { /* where the signal has interrupted its thread */
+    uintptr_t stack; /* memory of the thread's stack from here on is the program's */
+    uintptr_t registers[WIRE_EXIT_REGISTERS]; /* 0: none */
+};
+void session_end_by_signal(int number, const struct session_cut *cut);
 /* The program has called quick_exit(status): session_end() will be called after its handlers. */
 void session_will_quick_exit(int status);
 

@@ -30,8 +30,9 @@ enum call {
     CALL_TRACER = 1 << 15,  /* let the collector read our memory (Yama) */
     CALL_PAGES = 1 << 16,   /* ask which pages of a block were written (last_writes.h) */
     CALL_TIME = 1 << 17,    /* ask the kernel for the time: how long was waited */
-    CALL_ALL = (1 << 18) - 1,
-    CALL_CLOCK = 1 << 18, /* no call, but reading the processor's clock, which can be forbidden
+    CALL_DIE = 1 << 18,     /* die of a signal of the program's (fatal_signals.h) */
+    CALL_ALL = (1 << 19) - 1,
+    CALL_CLOCK = 1 << 19, /* no call, but reading the processor's clock, which can be forbidden
                            * too */
 };
 

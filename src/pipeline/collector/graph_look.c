@@ -223,8 +223,8 @@ static void graph_look_add_registers(struct graph_look_sweep *sweep)
             graph_add_roots(sweep->graph, 0, (const uint64_t *)&tracee->registers,
                             sizeof tracee->registers / WORD);
     }
-    if (sweep->asked->exit_kept)
-        graph_add_roots(sweep->graph, 0, sweep->asked->exit_kept, WIRE_KEPT_REGISTERS);
+    if (sweep->asked->exit_registers)
+        graph_add_roots(sweep->graph, 0, sweep->asked->exit_registers, WIRE_EXIT_REGISTERS);
 }
 
 /* Adds what only the kernel points to. It is left out where the kernel does not show it. */

@@ -38,9 +38,9 @@ struct graph_look_asked {
     const struct areas *areas;
     const struct live_list *blocks;
     struct pages *pages;
-    uint64_t exit_stack;       /* wire.h */
-    const uint64_t *exit_kept; /* with exit_stack: WIRE_KEPT_REGISTERS of them; NULL: none */
-    bool waits;                /* the process stands in its exit; else its threads are stopped */
+    uint64_t exit_stack;            /* wire.h */
+    const uint64_t *exit_registers; /* WIRE_EXIT_REGISTERS of them; NULL: none */
+    bool waits;         /* the process stands in its exit; else its threads are stopped */
     bool without_links; /* the list that Python's garbage collector has of all objects holds none */
     const struct stacks *threads; /* as listed before */
     bool has_unknown;        /* there are blocks that `blocks` does not have: all of the allocator's

@@ -303,8 +303,8 @@ static void look_schedule_copy_exit(const struct look_schedule *looks, struct lo
     look->waits = atomic_load(&header->exit_waiting) != 0;
     look->exit_pointer = look->waits ? atomic_load(&header->exit_pointer) : 0;
     look->exit_stack = atomic_load(&header->exit_stack);
-    for (size_t i = 0; look->exit_stack && i < WIRE_KEPT_REGISTERS; i++)
-        look->exit_kept[i] = atomic_load(&header->exit_kept[i]);
+    for (size_t i = 0; look->exit_stack && i < WIRE_EXIT_REGISTERS; i++)
+        look->exit_registers[i] = atomic_load(&header->exit_registers[i]);
 }
 
 static void look_schedule_prepare(struct look_schedule *looks, enum profile_sample_why why,

@@ -344,7 +344,7 @@ static void look_take_graph(struct look *look, struct pages *pages, const struct
                                            .blocks = &look->blocks,
                                            .pages = pages,
                                            .exit_stack = look->exit_stack,
-                                           .exit_kept = look->exit_kept,
+                                           .exit_registers = look->exit_registers,
                                            .waits = look->waits,
                                            .without_links = look->without_links,
                                            .threads = &look->stacks,

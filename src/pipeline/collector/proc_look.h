@@ -63,8 +63,8 @@ struct look {
     size_t claim_count, claim_room;
     struct stacks_place *places; /* in threads' stacks, by thread; malloc'd; the look's */
     size_t place_count;
-    uint64_t exit_stack, exit_pointer, exit_kept[WIRE_KEPT_REGISTERS]; /* wire.h */
-    bool waits;                                                        /* it stands in its exit */
+    uint64_t exit_stack, exit_pointer, exit_registers[WIRE_EXIT_REGISTERS]; /* wire.h */
+    bool waits;    /* it stands in its exit */
     bool is_alone; /* … and has no other thread: so some files of the single threads need not be
                       read. Set by look_take() */
     char name[16]; /* of its first thread */

@@ -275,9 +275,9 @@ struct process_image_ending process_image_ending(const struct process_image *ima
     struct process_image_ending ending = {image->how, image->status};
     if (image->gate.state == GATE_SHUT) /* at a mark or a time: the program ran on */
         return (struct process_image_ending){IMAGE_END_DETACHED, 0};
-    if (header && ending.how == IMAGE_END_UNKNOWN &&
-        atomic_load(&header->end_kind) == WIRE_END_EXIT) {
-        ending.how = IMAGE_END_EXIT;
+    uint32_t kind = header ? atomic_load(&header->end_kind) : WIRE_END_NONE;
+    if (ending.how == IMAGE_END_UNKNOWN && (kind == WIRE_END_EXIT || kind == WIRE_END_SIGNAL)) {
+        ending.how = kind == WIRE_END_EXIT ? IMAGE_END_EXIT : IMAGE_END_SIGNAL;
         ending.status = atomic_load(&header->end_status) & 0xff;
     }
     if (process_image_has_executed(image) && ending.how != IMAGE_END_DETACHED)

@@ -458,9 +458,10 @@ enum wire_session_state {
 };
 
 enum wire_end_kind {
-    WIRE_END_NONE = 0, /* the program said nothing: killed, or _exit by system call */
-    WIRE_END_EXIT = 1, /* exit status in end_status */
-    WIRE_END_LEFT = 2, /* the recorder was told to leave: the program runs on without it */
+    WIRE_END_NONE = 0,   /* the program said nothing: killed, or _exit by system call */
+    WIRE_END_EXIT = 1,   /* exit status in end_status */
+    WIRE_END_LEFT = 2,   /* the recorder was told to leave: the program runs on without it */
+    WIRE_END_SIGNAL = 3, /* it dies of signal end_status, which it had left to the kernel */
 };
 
 /* Why a program that was executed is not recorded although children are followed. */
@@ -541,7 +542,7 @@ struct wire_pool_function {
 };
 
 /* Callee-saved registers (x86-64: rbx, rbp, r12 to r15). */
-enum { WIRE_KEPT_REGISTERS = 6 };
+enum { WIRE_KEPT_REGISTERS = 6, WIRE_EXIT_REGISTERS = 32 };
 
 struct wire_header {
     uint64_t magic;
@@ -590,8 +591,9 @@ struct wire_header {
     _Atomic uint64_t exit_stack; /* with exit_waiting: an address in the stack of the thread that
                                   * exits; frames below it are the C library's and ours; 0: not
                                   * known */
-    /* with exit_stack: the registers of the caller; 0: not known */
-    _Atomic uint64_t exit_kept[WIRE_KEPT_REGISTERS];
+    /* with exit_stack: the registers that the caller of exit() has kept, or all of a thread that a
+     * signal ends; 0: not known */
+    _Atomic uint64_t exit_registers[WIRE_EXIT_REGISTERS];
     _Atomic uint64_t exit_pointer; /* with exit_waiting: about that thread's stack pointer */
     _Atomic uint64_t exit_ticks;   /* when the program had ended its work and its exit began to wait
                                     * for us; 0: it did not wait */

@@ -27,7 +27,7 @@ import { showMenu } from "../widgets/tooltip.tsx";
 import type { ViewProps } from "./registry.ts";
 
 /* From what is kept of a path: how many of its blocks were freed, and how many grew to be. */
-export type Certainty = "likely" | "possible" | "kept";
+type Fate = "none freed" | "few freed" | "some freed" | "most freed";
 
 /* There may be hundreds of thousands: names are looked up when somebody looks. */
 export class Leak {
@@ -57,36 +57,24 @@ export class Leak {
     get callers(): string {
         return callersOf(this.of, this.node, this.line);
     }
-    get certainty(): Certainty {
-        return certaintyOf(this.made, this.freed, this.count);
-    }
 }
 
 /* What is known of how a path's blocks were freed. */
 const knowsFrees = (profile: Profile) =>
     ["alloc_count", "free_count"].every((name) => profile.metric(name)?.recorded);
 
-/* Blocks of which all but a few are freed are lost now and then; a path whose many blocks are never
- * freed piles them up; a few that stay for the whole run are usually meant to. */
-export function certaintyOf(made: number, freed: number, live: number): Certainty {
-    if (live >= 16 && freed < made / 100) return "likely";
-    if (freed >= made / 2 && live < made / 4) return "likely";
-    if (live <= 2 && freed === 0) return "kept";
-    return "possible";
+/* Whether a block is lost only pointers say: these are facts of the path's other blocks. */
+export function fateOf({ made, freed }: { made: number; freed: number }): Fate {
+    if (!freed) return "none freed";
+    if (freed < made / 100) return "few freed";
+    return freed >= made / 2 ? "most freed" : "some freed";
 }
-
-/* Where nobody followed the pointers, whether they are leaks; else only what became of the others, for
- * the pointers say what is lost. */
-const words: Record<Certainty, string> = {
-    likely: "likely",
-    possible: "possible",
-    kept: "perhaps meant",
+const rank: Record<Fate, number> = {
+    "none freed": 3,
+    "few freed": 2,
+    "some freed": 1,
+    "most freed": 0,
 };
-function fateOf({ made, freed, certainty }: Leak): string {
-    if (certainty === "likely") return freed < made / 100 ? "piles up" : "a few stay";
-    return certainty === "kept" ? "stays" : "some freed";
-}
-const rank: Record<Certainty, number> = { likely: 2, possible: 1, kept: 0 };
 
 async function leaksOf(
     profile: ViewProps["profile"],
@@ -301,12 +289,7 @@ function unsuppressed<Row extends Listed>(
     return leaks.filter((leak) => !list.some((each) => each.matches(framesOf(leak))));
 }
 
-function columnsOf(
-    profile: Profile,
-    of: CallTree,
-    most: number,
-    hasVerdict: boolean,
-): Column<Leak>[] {
+function columnsOf(profile: Profile, of: CallTree, most: number): Column<Leak>[] {
     const [called, ...callers] = pathColumns<Leak>(
         of,
         (row) => row.name,
@@ -337,11 +320,11 @@ function columnsOf(
         ...(knowsFrees(profile)
             ? [
                   {
-                      id: "certainty",
-                      title: hasVerdict ? "its blocks" : "a leak",
-                      width: hasVerdict ? "96px" : "128px",
-                      number: (row: Leak) => rank[row.certainty],
-                      show: (row: Leak) => (hasVerdict ? fateOf(row) : words[row.certainty]),
+                      id: "fate",
+                      title: "its blocks",
+                      width: "96px",
+                      number: (row: Leak) => rank[fateOf(row)],
+                      show: fateOf,
                   },
                   { id: "made", title: "made", width: "76px", number: (row: Leak) => row.made },
                   { id: "freed", title: "freed", width: "76px", number: (row: Leak) => row.freed },
@@ -589,10 +572,7 @@ function Leaks({
         () => leaks.reduce((best, leak) => Math.max(best, leak.bytes), 1),
         [leaks],
     );
-    const columns = useMemo(
-        () => columnsOf(profile, of, most, hasVerdict),
-        [leaks, most, hasVerdict],
-    );
+    const columns = useMemo(() => columnsOf(profile, of, most), [leaks, most]);
     const suppress = (leak: Leak) =>
         save(`${text}${text && !text.endsWith("\n") ? "\n" : ""}leak:${shortName(leak.name)}\n`);
     if (!alive.value) return <div class="empty" aria-busy="true" />;
@@ -638,13 +618,6 @@ function Leaks({
                             all that is alive
                         </button>
                     </>
-                )}
-                {!lost && knowsFrees(profile) && (
-                    <span class="dim">
-                        {hasVerdict
-                            ? "“piles up”: many made, hardly any freed; “a few stay”: nearly all freed. What is lost, the pointers say."
-                            : "“likely”: many made, hardly any freed, or nearly all freed and a few lost. A block that a pointer still leads to looks the same from outside."}
-                    </span>
                 )}
             </div>
             {open && <Editor text={text} errors={errors} save={save} />}

@@ -1,0 +1,24 @@
+/* The program's end by a signal that it leaves to the kernel: SIGHUP, SIGINT, SIGTERM. Such a
+ * signal meets a handler of ours first, which ends the recording as exit() does, so that the
+ * collector can look at the process once more. Then the process dies of the same signal.
+ *
+ * The program does not see the handler: what it asks for and sets goes through
+ * fatal_signals_act(). A signal that the program handles or ignores is left alone. */
+#ifndef TIDEMARK_RECORDER_FATAL_SIGNALS_H
+#define TIDEMARK_RECORDER_FATAL_SIGNALS_H
+
+#include <signal.h>
+
+/* Puts our handler where the kernel's default stands, if our calls at the end are permitted. The
+ * first process of a container is left alone: the kernel spares it such signals. */
+void fatal_signals_watch(void);
+/* Takes our handler away again: the program is about to install a filter, which may forbid what the
+ * handler does. fatal_signals_watch() puts it back where the filter lets it. */
+void fatal_signals_let_go(void);
+
+/* sigaction(), in which our handler reads as SIG_DFL, and SIG_DFL becomes our handler. */
+int fatal_signals_act(int number, const struct sigaction *wanted, struct sigaction *before);
+/* What the program sees where `handler` was set. */
+sighandler_t fatal_signals_seen(sighandler_t handler);
+
+#endif

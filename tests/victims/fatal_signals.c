@@ -1,0 +1,262 @@
+/* Dies of a signal that it leaves to the kernel, as argument 1 says. What is lost then is known:
+ * 7 blocks of 100 bytes, beside what the way itself adds. Signal: argument 2, or SIGTERM. */
+#include "victim.h"
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <signal.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <ucontext.h>
+
+sighandler_t bsd_signal(int number, sighandler_t handler); /* declared for old standards only */
+
+static void *kept[3];
+
+VICTIM void victim_lose(size_t bytes)
+{
+    keep(malloc(bytes));
+    barrier();
+}
+
+VICTIM void victim_keep(void)
+{
+    for (int i = 0; i < 3; i++)
+        kept[i] = keep(malloc(50));
+    keep(kept);
+}
+
+/* No old pointer stays in what calls have left of the stack and in registers. */
+VICTIM void victim_wipe(void)
+{
+    char old[4096];
+    memset(old, 0, sizeof old);
+    keep(old);
+#if defined(__x86_64__)
+    __asm__ volatile("xor %%ecx, %%ecx\nxor %%edx, %%edx\nxor %%esi, %%esi\nxor %%r8d, %%r8d\n"
+                     "xor %%r9d, %%r9d\nxor %%r10d, %%r10d\nxor %%r11d, %%r11d"
+                     :
+                     :
+                     : "rcx", "rdx", "rsi", "r8", "r9", "r10", "r11");
+#endif
+}
+
+static void die(int number)
+{
+    CHECK(!kill(getpid(), number));
+    for (;;)
+        pause();
+}
+
+/* ---- Ways ---- */
+
+static void *holds_by_its_stack(void *started)
+{
+    void *volatile held = keep(malloc(1000));
+    sigset_t all;
+    sigfillset(&all);
+    CHECK(!pthread_sigmask(SIG_BLOCK, &all, NULL));
+    pthread_barrier_wait(started);
+    for (;;)
+        pause();
+    return held;
+}
+
+static void beside_a_thread(int number)
+{
+    pthread_t thread;
+    CHECK(!pthread_barrier_init(&victim_meeting, NULL, 2));
+    CHECK(!pthread_create(&thread, NULL, holds_by_its_stack, &victim_meeting));
+    pthread_barrier_wait(&victim_meeting);
+    die(number);
+}
+
+static void *allocates(void *unused)
+{
+    for (;;)
+        free(keep(malloc(64)));
+    return unused;
+}
+
+/* The signal meets a thread within malloc or free. */
+static void within_a_call(int number)
+{
+    pthread_t thread;
+    sigset_t all;
+    CHECK(!pthread_create(&thread, NULL, allocates, NULL));
+    sigfillset(&all);
+    CHECK(!pthread_sigmask(SIG_BLOCK, &all, NULL));
+    usleep(20000);
+    die(number);
+}
+
+static void die_in_time(int number)
+{
+    struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = number};
+    struct itimerspec soon = {.it_value.tv_nsec = 50000000};
+    timer_t timer;
+    CHECK(!timer_create(CLOCK_MONOTONIC, &event, &timer) && !timer_settime(timer, 0, &soon, NULL));
+}
+
+static VICTIM uintptr_t hidden_block(void)
+{
+    return ~(uintptr_t)keep(malloc(2000));
+}
+
+/* A register that calls do not keep has the only pointer. */
+static void in_a_register(int number)
+{
+    uintptr_t hidden = hidden_block();
+    die_in_time(number);
+#if defined(__x86_64__)
+    __asm__ volatile("not %0\n1: pause\njmp 1b" : "+c"(hidden));
+#else
+    __asm__ volatile("mvn x9, %0\n1: yield\nb 1b" : : "r"(hidden) : "x9");
+#endif
+}
+
+static void after_a_handler(int number)
+{
+    CHECK(signal(number, SIG_IGN) == SIG_DFL);
+    CHECK(!kill(getpid(), number));
+    CHECK(signal(number, SIG_DFL) == SIG_IGN);
+    die(number);
+}
+
+/* No call but those that a program needs to kill itself at all. */
+static void under_a_filter(int number)
+{
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_kill, 2, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_exit_group, 1, 0),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog filter = {sizeof code / sizeof *code, code};
+    pid_t self = getpid();
+    CHECK(!prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
+    CHECK(!prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter));
+    kill(self, number);
+    _exit(98);
+}
+
+static ucontext_t main_context, small_context;
+
+static void die_there(int number)
+{
+    die(number);
+}
+
+/* A coroutine of 8 KiB, beside the kernel's frame of a signal. */
+static void on_a_small_stack(int number)
+{
+    static char stack[8192];
+    CHECK(!getcontext(&small_context));
+    small_context.uc_stack.ss_sp = stack;
+    small_context.uc_stack.ss_size = sizeof stack;
+    small_context.uc_link = &main_context;
+    makecontext(&small_context, (void (*)(void))die_there, 1, number);
+    CHECK(!swapcontext(&main_context, &small_context));
+}
+
+/* The child of a vfork has its parent's memory, and dies alone. */
+static void after_a_vfork(int number)
+{
+    int status = 0;
+    pid_t child = vfork();
+    if (child == 0) {
+        syscall(SYS_kill, syscall(SYS_getpid), number);
+        _exit(97);
+    }
+    CHECK(waitpid(child, &status, 0) == child && WIFSIGNALED(status));
+    CHECK(WTERMSIG(status) == number);
+    die(number);
+}
+
+static void as_a_child(int number)
+{
+    int status = 0;
+    pid_t child = fork();
+    if (child == 0) {
+        victim_lose(3000);
+        victim_wipe();
+        die(number);
+    }
+    CHECK(waitpid(child, &status, 0) == child && WIFSIGNALED(status));
+    CHECK(WTERMSIG(status) == number);
+    die(number);
+}
+
+/* ---- What the program sees ---- */
+
+static void say(int number, const char *when)
+{
+    struct sigaction now;
+    CHECK(!sigaction(number, NULL, &now));
+    printf("%d %s: %s, flags %x, masked %d\n", number, when,
+           now.sa_handler == SIG_DFL   ? "default"
+           : now.sa_handler == SIG_IGN ? "ignored"
+                                       : "a handler",
+           (unsigned)now.sa_flags & ~0x4000000u, sigismember(&now.sa_mask, SIGUSR1));
+}
+
+static void nothing(int number)
+{
+    (void)number;
+}
+
+static void ask(int number)
+{
+    struct sigaction asked = {.sa_handler = SIG_DFL, .sa_flags = SA_NOCLDSTOP}, before;
+    say(number, "at the beginning");
+    sigaddset(&asked.sa_mask, SIGUSR1);
+    struct sigaction *same = &asked; /* one place for both, as some programs have it */
+    CHECK(!sigaction(number, same, &asked) && asked.sa_handler == SIG_DFL);
+    say(number, "after it was set");
+    CHECK(signal(number, nothing) == SIG_DFL);
+    say(number, "handled");
+    CHECK(signal(number, SIG_DFL) == nothing);
+    say(number, "by signal()");
+    CHECK(sysv_signal(number, nothing) == SIG_DFL && bsd_signal(number, SIG_IGN) == nothing);
+    say(number, "ignored");
+    CHECK(!sigaction(number, &(struct sigaction){.sa_handler = SIG_DFL}, &before));
+    CHECK(before.sa_handler == SIG_IGN);
+    CHECK(ssignal(number, SIG_DFL) == SIG_DFL);
+    say(number, "at the end");
+}
+
+int main(int argc, char **argv)
+{
+    static const struct {
+        const char *name;
+        void (*does)(int number);
+    } ways[] = {
+        {"kill", die},
+        {"beside_a_thread", beside_a_thread},
+        {"within_a_call", within_a_call},
+        {"in_a_register", in_a_register},
+        {"after_a_handler", after_a_handler},
+        {"under_a_filter", under_a_filter},
+        {"on_a_small_stack", on_a_small_stack},
+        {"after_a_vfork", after_a_vfork},
+        {"as_a_child", as_a_child},
+    };
+    int number = argc > 2 ? atoi(argv[2]) : SIGTERM;
+    CHECK(argc > 1);
+    if (!strcmp(argv[1], "ask")) {
+        ask(number);
+        return 0;
+    }
+    victim_keep();
+    for (int i = 0; i < 7; i++)
+        victim_lose(100);
+    victim_wipe();
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
+        if (!strcmp(argv[1], ways[i].name))
+            ways[i].does(number);
+    return 96;
+}
