@@ -29,7 +29,7 @@ for way in beside_a_thread in_a_register after_a_handler after_a_vfork; do
 done
 recorded on_a_small_stack
 recorded within_a_call
-lost run.tmk | cut -d'|' -f1
+lost run.tmk | cut -d' ' -f1,2
 
 echo "== a child, whose end nobody else tells"
 recorded as_a_child
