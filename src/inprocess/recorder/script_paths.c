@@ -3,6 +3,9 @@
  * code has a new path at every second event, of which most is as it was. So a merge looks up, in
  * caches of the thread:
  *
+ *   the whole path     by the native one from its innermost frame on that is a call of the
+ *                      interpreter or is shown: functions of the interpreter, which are not shown,
+ *                      allocate in many ways for one line of a script
  *   the native path    its calls of the interpreter and its frames that are shown, a step each
  *   a script's frame   its function's number and its line
  *   the node           that of the last merged path, as far outside as both are the same
@@ -45,6 +48,7 @@ enum {
     CACHE_LINES = 4096,
     CACHE_FRAMES = 4096,
     CACHE_STEPS = 2048,
+    PASSED_MOST = 256,        /* frames that a path may have before the one that it is known by */
     FUNCTIONS = 1 << 16,      /* places in each of the two tables below, which are cleared when they
                                * are */
     FUNCTIONS_FULL = 3 << 14, /* so full */
@@ -103,7 +107,7 @@ struct merged_path {
 /* The caches of a thread, in the session's memory. A signal handler that leaves by longjmp finds
  * each of their entries whole or empty. */
 struct script_thread {
-    struct cached_path paths[CACHE_PATHS];
+    struct cached_path paths[CACHE_PATHS], merged[CACHE_PATHS];
     struct cached_call calls[CACHE_PATHS];
     struct cached_line lines[CACHE_LINES];
     struct cached_frame known[CACHE_FRAMES];
@@ -474,7 +478,7 @@ static const struct native_step *script_paths_step(struct script_thread *thread,
 
 /* Lists the steps of a native path in thread->way, each `is_inner` if all outside of it is, too.
  * False: the path is too long, or has other calls than the frames have. */
-static bool script_paths_find_way(const struct mixture *mixture, uint32_t native)
+static bool script_paths_find_way(struct mixture *mixture, uint32_t native)
 {
     struct native_step *way = mixture->thread->way;
     uint32_t frames = 0, calls = 0, count = 0;
@@ -489,6 +493,7 @@ static bool script_paths_find_way(const struct mixture *mixture, uint32_t native
     } while (!way[count++].is_end);
     for (uint32_t i = count - 1; i--;)
         way[i].is_inner &= way[i + 1].is_inner;
+    mixture->native_count = frames;
     return calls == script_paths_count_ends(mixture);
 }
 
@@ -558,21 +563,53 @@ static uint32_t script_paths_node(const struct mixture *mixture)
     return at.node;
 }
 
-/* The lock is taken only where a function or a line is new, because it costs two system calls. */
-static uint32_t __attribute__((noinline))
-script_paths_merge(struct script_thread *thread, uint32_t native, uint64_t epoch)
+/* The lock is taken only where a function or a line is new, because it costs two system calls.
+ * *by_step: any native path that has the same step first, and passes over PASSED_MOST frames at
+ * most before it, is merged to the same. */
+static uint32_t script_paths_merge(struct script_thread *thread, uint32_t native, uint64_t epoch,
+                                   bool *by_step)
 {
     struct mixture mixture = {.thread = thread, .epoch = hash_u64(epoch)};
 
     mixture.frame_count = script_paths_runtime->stack(thread->frames, FRAMES_MOST);
-    if (script_paths_find_way(&mixture, native))
+    *by_step = script_paths_find_way(&mixture, native);
+    if (*by_step)
         script_paths_mix_steps(&mixture);
     else
         script_paths_mix_all(&mixture, native);
+    *by_step &= mixture.native_count - thread->way[0].passed + PASSED_MOST <= FRAMES_MOST;
     if (mixture.locked)
         signal_lock_release(&mixture.locked->lock);
     script_paths_cut(&mixture, shared_header()->max_depth);
     return script_paths_node(&mixture);
+}
+
+static void script_paths_keep(struct cached_path *cached, uint64_t key, uint32_t node)
+{
+    cached->key = 0;
+    atomic_signal_fence(memory_order_seq_cst);
+    cached->node = node;
+    atomic_signal_fence(memory_order_seq_cst);
+    cached->key = node ? key : 0;
+}
+
+/* `frames_key`: the hash of the interpreted frames. */
+static uint32_t __attribute__((noinline))
+script_paths_find_merged(struct script_thread *thread, uint32_t native, uint64_t epoch,
+                         uint64_t frames_key)
+{
+    const struct native_step *step = script_paths_step(thread, native);
+    bool may_be_known = !step->is_end && step->passed <= PASSED_MOST, by_step;
+    uint64_t key = hash_u64(step->ip) + (step->next | (uint64_t)step->is_call << 32);
+
+    key = hash_u64(frames_key + hash_u64(hash_u64(key) + (paths_retired() ^ epoch << 32))) | 1;
+    struct cached_path *cached = &thread->merged[key >> 32 & (CACHE_PATHS - 1)];
+    if (may_be_known && cached->key == key)
+        return cached->node;
+    uint32_t node = script_paths_merge(thread, native, epoch, &by_step);
+    if (may_be_known && by_step)
+        script_paths_keep(cached, key, node);
+    return node;
 }
 
 /* ---- Capturing ---- */
@@ -619,16 +656,12 @@ static inline __attribute__((always_inline)) uint32_t script_paths_of(struct scr
 {
     uint64_t epoch = atomic_load_explicit(&script_paths_table->epoch, memory_order_relaxed);
 
-    key = hash_u64(key + hash_u64(native ^ epoch << 32)) | 1;
-    struct cached_path *cached = &script->paths[key >> 32 & (CACHE_PATHS - 1)];
-    if (likely(cached->key == key))
+    uint64_t whole = hash_u64(key + hash_u64(native ^ epoch << 32)) | 1;
+    struct cached_path *cached = &script->paths[whole >> 32 & (CACHE_PATHS - 1)];
+    if (likely(cached->key == whole))
         return cached->node;
-    uint32_t node = script_paths_merge(script, native, epoch);
-    cached->key = 0;
-    atomic_signal_fence(memory_order_seq_cst);
-    cached->node = node;
-    atomic_signal_fence(memory_order_seq_cst);
-    cached->key = node ? key : 0;
+    uint32_t node = script_paths_find_merged(script, native, epoch, key);
+    script_paths_keep(cached, whole, node);
     return node ? node : native;
 }
 
