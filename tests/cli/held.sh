@@ -52,6 +52,14 @@ by_type types.tmk
 by_type types.tmk types.tmk
 tidemark held --json --by type types.tmk | jq '([.holders[].own_bytes] | add) + .untyped.bytes == .held.bytes'
 tidemark held -w 80 --by type types.tmk | grep -E ' (Node|Scene)$|^Of ' | tr -s ' ' | sed 's/[0-9.]* [KM]*iB in [0-9,]* blocks/some/; s/ [0-9.]* %//'
+echo "== by type, of the blocks that one function made"
+tidemark record -q --held -o made.tmk "$VICTIMS/held_types"
+by_type --filter 'make_odd' made.tmk
+by_type --filter 'make_odd|make_even|main' made.tmk
+by_type --filter 'make_odd' made.tmk made.tmk
+tidemark held -w 80 --by type --filter make_odd made.tmk | grep -E '^only| Node$|^Of ' | tr -s ' '
+try tidemark held --by library --filter make_odd made.tmk
+sentence "not with --by=library or --path-to"
 echo "== text"
 tidemark held -w 80 run.tmk | sed -n '4,$p' | grep ' table ' | tr -s ' '
 echo "== report says who holds most, and what is lost"

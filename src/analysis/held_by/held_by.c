@@ -150,10 +150,9 @@ static uint32_t held_by_row(struct gathering *gathering, const struct profile_ho
     return (uint32_t)holders->count - 1;
 }
 
-static void held_by_sum_up(struct held_by_sum *sum, uint64_t count, uint64_t bytes)
+static struct held_by_sum held_by_retained_of(const struct profile_holder *of)
 {
-    sum->count += count;
-    sum->bytes += bytes;
+    return (struct held_by_sum){of->retained_count, of->retained_bytes};
 }
 
 static void held_by_count_in(struct gathering *gathering, uint32_t row,
@@ -161,12 +160,12 @@ static void held_by_count_in(struct gathering *gathering, uint32_t row,
 {
     struct held_by_row *to = &gathering->holders->rows[row];
     if (gathering->is_old) {
-        held_by_sum_up(&to->old, of->retained_count, of->retained_bytes);
+        held_by_sum_add(&to->old, held_by_retained_of(of));
         return;
     }
     to->merged += of->merged;
-    held_by_sum_up(&to->own, of->own_count, of->own_bytes);
-    held_by_sum_up(&to->retained, of->retained_count, of->retained_bytes);
+    held_by_sum_add(&to->own, (struct held_by_sum){of->own_count, of->own_bytes});
+    held_by_sum_add(&to->retained, held_by_retained_of(of));
 }
 
 static void held_by_count_all(struct gathering *gathering, const struct profile_holder *of)
@@ -177,7 +176,7 @@ static void held_by_count_all(struct gathering *gathering, const struct profile_
         return;
     struct held_by_sum *now = is_lost ? &holders->lost : &holders->held;
     struct held_by_sum *old = is_lost ? &holders->old_lost : &holders->old_held;
-    held_by_sum_up(is_old ? old : now, of->retained_count, of->retained_bytes);
+    held_by_sum_add(is_old ? old : now, held_by_retained_of(of));
 }
 
 static bool held_by_is_shown(enum held_by_what by, const struct profile_holder *of)
@@ -252,38 +251,47 @@ bool held_by_begin_side(struct held_by_side *side, const struct profile *profile
     return side->hidden && side->none_hidden;
 }
 
-int held_by_find(struct held_by *holders, const struct profile *now, const struct profile *before,
-                 enum held_by_what by)
+/* Children come behind their parents, which are kept for what passes below them. A type has rows
+ * without a tree. */
+static void held_by_filter(struct held_by *holders, const struct held_by_passing *passing)
 {
-    *holders = (struct held_by){.by = by};
+    holders->filter = passing->filter;
+    for (size_t i = 0; i < holders->count; i++) {
+        struct held_by_row *row = &holders->rows[i];
+        const bool *passes = row->is_old ? passing->before : passing->now;
+        row->is_left_out = !row->of->path || !passes[row->of->path];
+    }
+    for (size_t i = holders->count; i-- > 0 && holders->by != HELD_BY_TYPE;)
+        if (!holders->rows[i].is_left_out && holders->rows[i].parent != HELD_BY_NONE)
+            holders->rows[holders->rows[i].parent].is_left_out = false;
+}
+
+static int held_by_gather_both(struct held_by *holders)
+{
     struct gathering gathering = {.holders = holders, .side = &holders->now};
-    bool there = held_by_begin_side(&holders->now, now) &&
-                 (!before || held_by_begin_side(&holders->before, before));
-    int error = there ? held_by_gather(&gathering) : -ENOMEM;
+    int error = held_by_gather(&gathering);
     gathering.side = &holders->before;
     gathering.is_old = true;
-    if (!error && before)
+    if (!error && holders->before.profile)
         error = held_by_gather(&gathering);
     map_release(&gathering.by_key);
+    return error;
+}
+
+int held_by_find(struct held_by *holders, const struct profile *now, const struct profile *before,
+                 enum held_by_what by, const struct held_by_passing *passing)
+{
+    *holders = (struct held_by){.by = by};
+    bool there = held_by_begin_side(&holders->now, now) &&
+                 (!before || held_by_begin_side(&holders->before, before));
+    int error = there ? held_by_gather_both(holders) : -ENOMEM;
+    if (!error && passing)
+        held_by_filter(holders, passing);
     if (!error && by == HELD_BY_TYPE)
         error = held_by_fold_types(holders);
     if (error)
         held_by_release(holders);
     return error;
-}
-
-/* Children come behind their parents. */
-void held_by_filter(struct held_by *holders, const char *filter, const bool *now,
-                    const bool *before)
-{
-    holders->filter = filter;
-    for (size_t i = 0; i < holders->count; i++) {
-        struct held_by_row *row = &holders->rows[i];
-        row->is_left_out = !row->of->path || !(row->is_old ? before : now)[row->of->path];
-    }
-    for (size_t i = holders->count; i-- > 0;)
-        if (!holders->rows[i].is_left_out && holders->rows[i].parent != HELD_BY_NONE)
-            holders->rows[holders->rows[i].parent].is_left_out = false;
 }
 
 void held_by_release(struct held_by *holders)

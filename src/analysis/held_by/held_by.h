@@ -72,14 +72,17 @@ struct held_by_options {
 const struct profile_sample *held_by_sample(const struct profile *profile);
 /* A sentence why it is not known; NULL: it is. */
 const char *held_by_missing(const struct profile *profile);
-/* Only where nothing is missing. `before` may be NULL. 0 or -ENOMEM. */
+/* Which call paths pass, by node of the profiles. */
+struct held_by_passing {
+    const char *filter; /* for people */
+    const bool *now, *before;
+};
+/* Only where nothing is missing. `before` may be NULL. `passing`: leaves out rows whose blocks'
+ * call paths, and those below them, do not pass; of HELD_BY_TYPE rows are of the blocks that pass.
+ * What is held in all stays. NULL: all pass. 0 or -ENOMEM. */
 int held_by_find(struct held_by *holders, const struct profile *now, const struct profile *before,
-                 enum held_by_what by);
+                 enum held_by_what by, const struct held_by_passing *passing);
 void held_by_release(struct held_by *holders);
-/* Leaves out rows whose blocks' call paths, and those below them, do not pass; by node of the
- * profiles. What is held in all stays. */
-void held_by_filter(struct held_by *holders, const char *filter, const bool *now,
-                    const bool *before);
 
 /* ---- All looks of one profile ---------------------------------------------------------------- */
 

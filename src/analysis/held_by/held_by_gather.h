@@ -20,6 +20,12 @@ size_t held_by_first_of(const struct profile *profile, uint32_t sample);
 int held_by_gather(struct gathering *gathering);
 /* Makes rows of types of the rows of a tree. 0 or -ENOMEM. */
 int held_by_fold_types(struct held_by *holders);
+
+static inline void held_by_sum_add(struct held_by_sum *to, struct held_by_sum sum)
+{
+    to->count += sum.count;
+    to->bytes += sum.bytes;
+}
 /* A line with the caller that tells the row from those of the others that would be shown by the
  * same words; nothing where there are none. */
 void held_by_add_apart(struct strbuf *out, const struct style *style, const struct held_by *holders,

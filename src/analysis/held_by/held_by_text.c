@@ -205,6 +205,17 @@ static const char *held_by_lost_words(const struct held_by *holders)
     return " lost (tidemark leaks)";
 }
 
+static void held_by_add_filter(struct strbuf *out, const struct held_by *holders)
+{
+    bool is_of_types = holders->by == HELD_BY_TYPE;
+    if (!holders->filter)
+        return;
+    strbuf_add_string(out, is_of_types ? "\nonly blocks of call paths that pass the filter "
+                                       : "\nonly call paths that pass the filter ");
+    text_add_safe_string(out, holders->filter);
+    strbuf_add_string(out, is_of_types ? "" : ", and what holds them");
+}
+
 static void held_by_add_verdict(struct strbuf *out, const struct held_by *holders,
                                 const struct style *style)
 {
@@ -226,11 +237,7 @@ static void held_by_add_verdict(struct strbuf *out, const struct held_by *holder
         strbuf_add_char(out, ' ');
         held_by_add_when(out, holders->before.sample);
     }
-    if (holders->filter) {
-        strbuf_add_string(out, "\nonly call paths that pass the filter ");
-        text_add_safe_string(out, holders->filter);
-        strbuf_add_string(out, ", and what holds them");
-    }
+    held_by_add_filter(out, holders);
     strbuf_add_string(out, "\n\n");
 }
 

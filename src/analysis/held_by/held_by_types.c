@@ -68,12 +68,6 @@ static bool held_by_has_type_above(const struct held_by_folding *folding, uint32
     return false;
 }
 
-static void held_by_sum_add(struct held_by_sum *to, const struct held_by_sum *sum)
-{
-    to->count += sum->count;
-    to->bytes += sum->bytes;
-}
-
 static void held_by_fold_row(struct held_by_folding *folding, uint32_t row)
 {
     const struct held_by_row *of = &folding->tree->rows[row];
@@ -82,12 +76,12 @@ static void held_by_fold_row(struct held_by_folding *folding, uint32_t row)
         to->of = of->of;
         to->is_old = false;
     }
-    held_by_sum_add(&to->own, &of->own);
+    held_by_sum_add(&to->own, of->own);
     if (held_by_has_type_above(folding, row))
         return;
     to->merged += of->merged;
-    held_by_sum_add(&to->retained, &of->retained);
-    held_by_sum_add(&to->old, &of->old);
+    held_by_sum_add(&to->retained, of->retained);
+    held_by_sum_add(&to->old, of->old);
 }
 
 static int held_by_fold_tree(struct held_by_folding *folding, struct held_by_sum *untyped)
@@ -95,15 +89,15 @@ static int held_by_fold_tree(struct held_by_folding *folding, struct held_by_sum
     const struct held_by *tree = folding->tree;
     for (uint32_t i = 0; i < tree->count; i++) {
         const struct held_by_row *row = &tree->rows[i];
-        const char *type = held_by_type_of(tree, row);
+        const char *type = row->is_left_out ? NULL : held_by_type_of(tree, row);
         folding->of_tree[i] = type ? held_by_type_row(folding, row, type) : HELD_BY_NONE;
         if (type && folding->of_tree[i] == HELD_BY_NONE)
             return -ENOMEM;
         if (type)
             held_by_fold_row(folding, i);
-        else
+        else if (!row->is_left_out)
             held_by_sum_add(untyped,
-                            row->of->kind == PROFILE_HOLDER_REST ? &row->retained : &row->own);
+                            row->of->kind == PROFILE_HOLDER_REST ? row->retained : row->own);
     }
     return 0;
 }

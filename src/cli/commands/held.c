@@ -89,25 +89,24 @@ static int cmd_held_show(const struct held_by *holders, const struct arguments *
     return output_close("held", &pager, error);
 }
 
-static int cmd_held_filter(struct held_by *holders, const struct profile *now,
-                           const struct profile *before, const char *filter)
+static int cmd_held_show_passing(const struct profile *now, const struct profile *before,
+                                 const struct arguments *arguments,
+                                 const struct held_by_passing *passing)
 {
-    bool *passes[2] = {NULL, NULL};
-    int status = filter_paths("held", now, filter, &passes[0]);
-    if (!status && before)
-        status = filter_paths("held", before, filter, &passes[1]);
-    if (!status && filter)
-        held_by_filter(holders, filter, passes[0], passes[1]);
-    free(passes[0]);
-    free(passes[1]);
+    struct held_by holders;
+    if (held_by_find(&holders, now, before, (enum held_by_what)arguments->by,
+                     passing->filter ? passing : NULL))
+        return output_complain("held", "out of memory");
+    int status = cmd_held_show(&holders, arguments);
+    held_by_release(&holders);
     return status;
 }
 
 static int cmd_held_find(const struct profile *now, const struct profile *before,
                          const struct arguments *arguments)
 {
-    struct held_by holders;
     const char *missing = held_by_missing(now);
+    bool *passes[2] = {NULL, NULL};
     if (!missing && before)
         missing = held_by_missing(before);
     if (missing)
@@ -116,11 +115,14 @@ static int cmd_held_find(const struct profile *now, const struct profile *before
         return output_complainf("held",
                                 "0x%llx is in no block that is known and held: nothing leads there",
                                 (unsigned long long)arguments->path_to);
-    if (held_by_find(&holders, now, before, (enum held_by_what)arguments->by))
-        return output_complain("held", "out of memory");
-    int status = cmd_held_filter(&holders, now, before, arguments->filter);
-    status = status ? status : cmd_held_show(&holders, arguments);
-    held_by_release(&holders);
+    int status = filter_paths("held", now, arguments->filter, &passes[0]);
+    if (!status && before)
+        status = filter_paths("held", before, arguments->filter, &passes[1]);
+    const struct held_by_passing passing = {arguments->filter, passes[0], passes[1]};
+    if (!status)
+        status = cmd_held_show_passing(now, before, arguments, &passing);
+    free(passes[0]);
+    free(passes[1]);
     return status;
 }
 
@@ -158,9 +160,8 @@ int cmd_held(int argc, char **argv)
         return options_usage_error(&command, "more than two profiles given");
     if (!filter_is_right(&command, arguments.filter, NULL))
         return OPTIONS_EXIT_FAILURE;
-    if (arguments.filter &&
-        (arguments.by == HELD_BY_LIBRARY || arguments.by == HELD_BY_TYPE || arguments.path_to))
-        return options_usage_error(&command, "--filter is of call paths: not with --by=library, "
-                                             "--by=type or --path-to");
+    if (arguments.filter && (arguments.by == HELD_BY_LIBRARY || arguments.path_to))
+        return options_usage_error(&command,
+                                   "--filter is of call paths: not with --by=library or --path-to");
     return cmd_held_of(argv + operand, argc - operand, &arguments);
 }

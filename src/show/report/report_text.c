@@ -379,7 +379,7 @@ static void report_text_add_holders(struct report_text *text)
     struct strbuf line = STRBUF_INIT;
     size_t count, shown = 0;
     if (held_by_missing(text->profile) ||
-        held_by_find(&holders, text->profile, NULL, HELD_BY_HOLDER))
+        held_by_find(&holders, text->profile, NULL, HELD_BY_HOLDER, NULL))
         return;
     uint32_t *top = held_by_children(&holders, HELD_BY_NONE, &count);
     for (size_t i = 0; top && i < count && shown < MOST; i++) {

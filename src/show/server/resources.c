@@ -60,7 +60,7 @@ static int resources_write_held(struct json *json, const struct resources *resou
                                 const char *name)
 {
     struct held_by holders;
-    int error = held_by_find(&holders, resources->profile, NULL, resources_held_by(name));
+    int error = held_by_find(&holders, resources->profile, NULL, resources_held_by(name), NULL);
     if (error)
         return error;
     held_by_write(json, &holders);

@@ -76,7 +76,7 @@ static void the_rows_below_one_are_found_without_the_others(void **state)
         put(1, i + 1, 0, i, MANY - i);
         put(1, i + 2, i + 1, i + 1, 1);
     }
-    assert_int_equal(held_by_find(&found, &profile, NULL, HELD_BY_HOLDER), 0);
+    assert_int_equal(held_by_find(&found, &profile, NULL, HELD_BY_HOLDER, NULL), 0);
     double begin = seconds();
     uint32_t *first = held_by_children(&found, HELD_BY_NONE, &count);
     assert_int_equal(count, MANY / 2);
@@ -132,7 +132,7 @@ static void numbers_beyond_the_rows_are_no_places(void **state)
     put(1, 1, 0, 1, 7);
     put(2, 1, 0, 0, 5);
     put(2, 4000000000u, 3000000000u, 1, 6);
-    assert_int_equal(held_by_find(&found, &profile, NULL, HELD_BY_HOLDER), 0);
+    assert_int_equal(held_by_find(&found, &profile, NULL, HELD_BY_HOLDER, NULL), 0);
     free(held_by_children(&found, HELD_BY_NONE, &count));
     assert_int_equal(count, 2);
     assert_int_equal(found.rows[0].retained.bytes, 5);
@@ -152,7 +152,7 @@ static void rows_behind_one_that_is_missing_stay(void **state)
     put(1, 4, 2, 4, 10);
     put(1, 5, 4, 5, 5);
     put(1, 6, 0, 6, 3);
-    assert_int_equal(held_by_find(&found, &profile, NULL, HELD_BY_HOLDER), 0);
+    assert_int_equal(held_by_find(&found, &profile, NULL, HELD_BY_HOLDER, NULL), 0);
     free(held_by_children(&found, HELD_BY_NONE, &count));
     assert_int_equal(count, 2);
     assert_int_equal(found.count, 4);
@@ -204,7 +204,7 @@ static void assert_shown(struct profile_sharer *sharers, size_t count, enum held
     holders[0].kind = PROFILE_HOLDER_SEVERAL;
     holders[0].module = "/lib/liba.so";
     const struct held_by_options options = {.style = {.columns = 80}, .top = 10, .depth = 3};
-    assert_int_equal(held_by_find(&found, &profile, NULL, by), 0);
+    assert_int_equal(held_by_find(&found, &profile, NULL, by, NULL), 0);
     assert_int_equal(held_by_text(out, &found, &options), 0);
     fclose(out);
     const char *rows = strstr(text, "held by\n");
