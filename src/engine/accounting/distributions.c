@@ -94,13 +94,21 @@ static void distributions_born_coarse(const struct distributions *distributions,
                                       struct distribution_bin bins[COARSE_SIZES])
 {
     memset(bins, 0, COARSE_SIZES * sizeof *bins);
-    for (uint64_t size = tally_next_direct(&distributions->sizes, 0); size < TALLY_DIRECT;
-         size = tally_next_direct(&distributions->sizes, size + 1))
+    for (uint64_t size = 0; size < TALLY_GROUP; size++)
         distributions_add_bin(&bins[distributions_coarse_bin(size)],
                               distributions_born_of_size(distributions, size));
+    for (uint64_t size = TALLY_GROUP; size < TALLY_DIRECT; size += TALLY_GROUP) {
+        struct tally_sum sum;
+        if (tally_is_group_empty(&distributions->sizes, size))
+            continue;
+        sum = tally_sum_group(&distributions->sizes, size); /* all in one bin */
+        distributions_add_bin(&bins[distributions_coarse_bin(size)],
+                              (struct distribution_bin){sum.count, sum.values});
+    }
     for (unsigned fine = 0; fine < FINE_SIZES; fine++)
-        distributions_add_bin(&bins[distributions_coarse_bin(distributions_fine_bound(fine))],
-                              distributions->large[fine]);
+        if (distributions->large[fine].count)
+            distributions_add_bin(&bins[distributions_coarse_bin(distributions_fine_bound(fine))],
+                                  distributions->large[fine]);
 }
 
 static void distributions_born_fine(const struct distributions *distributions,

@@ -494,17 +494,6 @@ void site_metrics(const struct sites *sites, uint32_t site, struct call_metrics 
 
 /* ---- Peaks ---- */
 
-static void sites_catch_up_narrow(const struct sites *sites, const struct site_hot *hot,
-                                  struct site_cold *cold)
-{
-    if (hot->stamp < sites->crest_stamp)
-        cold->crest_bytes = hot->live_bytes;
-    if (hot->stamp < sites->peak_stamp) {
-        cold->at_peak_count = hot->live_count;
-        cold->at_peak_bytes = hot->live_bytes;
-    }
-}
-
 static void sites_catch_up_wide(const struct sites *sites, uint64_t stamp, struct site_wide *wide)
 {
     if (stamp < sites->crest_stamp)
@@ -515,28 +504,35 @@ static void sites_catch_up_wide(const struct sites *sites, uint64_t stamp, struc
     }
 }
 
-static void sites_catch_up_more(struct sites *sites, uint32_t site)
+static void sites_catch_up_more(struct sites *sites, uint32_t site, uint64_t stamp)
 {
-    uint64_t stamp = sites->hot[site].stamp;
-
     if (sites->samples && stamp < sites->peak_stamp)
         sites->samples[site].at_peak_variance = sites->samples[site].live_variance;
     if (sites->all_peaks && stamp < sites->all_peak_stamp)
         sites->all_peaks[site] = site_live_bytes(sites, site);
 }
 
+/* A site that is not wide is brought up to date first, so that nothing is kept beside a call. */
 void site_catch_up(struct sites *sites, uint32_t site)
 {
     struct site_hot *hot = &sites->hot[site];
+    struct site_cold *cold = &sites->cold[site];
+    uint64_t stamp = hot->stamp;
 
     sites->are_summed = false;
-    if (site_is_wide(hot))
-        sites_catch_up_wide(sites, hot->stamp, site_wide(sites, hot));
-    else
-        sites_catch_up_narrow(sites, hot, &sites->cold[site]);
-    if (sites->has_more)
-        sites_catch_up_more(sites, site);
     hot->stamp = sites->stamp;
+    if (site_is_wide(hot)) {
+        sites_catch_up_wide(sites, stamp, site_wide(sites, hot));
+    } else {
+        if (stamp < sites->crest_stamp)
+            cold->crest_bytes = hot->live_bytes;
+        if (stamp < sites->peak_stamp) {
+            cold->at_peak_count = hot->live_count;
+            cold->at_peak_bytes = hot->live_bytes;
+        }
+    }
+    if (sites->has_more)
+        sites_catch_up_more(sites, site, stamp);
 }
 
 bool site_settle(struct sites *sites, uint32_t site)

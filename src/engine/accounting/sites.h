@@ -290,6 +290,28 @@ static inline void site_born_narrow(struct site_hot *hot, uint64_t size_bytes, s
         hot->size_max = (uint32_t)size_bytes;
 }
 
+/* Counts the birth of one block of a site that is not wide. False: it is wide, or a counter may
+ * soon need more than 32 bits, and nothing has changed. */
+static inline bool site_born_one(struct site_hot *hot, uint32_t size_bytes, uint32_t slack_bytes)
+{
+    uint32_t live_bytes;
+
+    if ((hot->born_count | hot->born_slack) >> 31 ||
+        __builtin_add_overflow(hot->live_bytes, size_bytes, &live_bytes))
+        return false;
+    hot->born_count++;
+    hot->born_bytes += size_bytes;
+    hot->born_slack += slack_bytes;
+    hot->live_count++;
+    hot->live_slack += slack_bytes;
+    hot->live_bytes = live_bytes;
+    if (size_bytes < hot->size_min)
+        hot->size_min = size_bytes;
+    if (size_bytes > hot->size_max)
+        hot->size_max = size_bytes;
+    return true;
+}
+
 /* A block begins to live. If by a realloc, the caller counts that too. */
 static inline void site_born(struct sites *sites, uint32_t site, uint64_t size_bytes,
                              struct weight weight)
@@ -399,6 +421,24 @@ static inline bool site_is_quiet(const struct sites *sites, uint32_t site)
  * range to the part of [low, high], the band of its curve, that is not above that mark. */
 void site_crest(struct sites *sites, uint32_t site, uint64_t low, uint64_t high,
                 uint64_t now_ticks);
+
+/* The same of a site that has a new high-water mark of at most `least_bytes`, and never had more.
+ * It has no curve, and so a band of [0, least_bytes]. False: it is none, and nothing has changed.
+ */
+static inline bool site_crests_below(struct sites *sites, uint32_t site, uint64_t least_bytes,
+                                     uint64_t now_ticks)
+{
+    struct site_hot *hot = &sites->hot[site];
+    struct site_cold *cold = &sites->cold[site];
+
+    if (cold->rare || hot->live_bytes <= cold->peak_bytes || hot->live_bytes > least_bytes ||
+        site_is_wide(hot))
+        return false;
+    cold->peak_bytes = hot->quiet_high = hot->live_bytes;
+    cold->peak_ticks = now_ticks;
+    hot->quiet_low = 0;
+    return true;
+}
 
 /* Its live bytes at the latest peak, and at the latest crest. */
 uint64_t site_at_peak(const struct sites *sites, uint32_t site);

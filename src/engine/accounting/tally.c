@@ -3,33 +3,35 @@
  * a short sorted array. */
 #include "accounting/tally.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/hash.h"
 #include "blocks/arena.h"
 
 #define FIRST_SLOTS 256
-#define TALLY_GROUP 16 /* counters that are tested together */
-
-static bool tally_is_group_empty(const uint64_t *counters)
-{
-    uint64_t any = 0;
-
-    for (unsigned i = 0; i < TALLY_GROUP; i++)
-        any |= counters[i];
-    return any == 0;
-}
 
 uint64_t tally_next_direct(const struct tally *tally, uint64_t from)
 {
     while (from < TALLY_DIRECT && !tally->direct[from]) {
         from++;
-        while (from % TALLY_GROUP == 0 && from < TALLY_DIRECT &&
-               tally_is_group_empty(&tally->direct[from]))
+        while (from % TALLY_GROUP == 0 && from < TALLY_DIRECT && tally_is_group_empty(tally, from))
             from += TALLY_GROUP;
     }
     return from;
+}
+
+/* From the last counter down: in `behind` each value is added once for each step behind `first`. */
+struct tally_sum tally_sum_group(const struct tally *tally, uint64_t first)
+{
+    const uint64_t *counters = &tally->direct[first];
+    uint64_t count = 0, behind = 0;
+
+    for (unsigned i = TALLY_GROUP; i-- > 1;) {
+        count += counters[i];
+        behind += count;
+    }
+    count += counters[0];
+    return (struct tally_sum){count, first * count + behind};
 }
 
 void tally_release(struct tally *tally)

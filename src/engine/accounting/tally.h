@@ -12,11 +12,14 @@
 #ifndef TIDEMARK_ACCOUNTING_TALLY_H
 #define TIDEMARK_ACCOUNTING_TALLY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #define TALLY_DIRECT 4096u
 #define TALLY_VALUES 65536u /* distinct values from TALLY_DIRECT on; 2 MiB of slots */
+
+#define TALLY_GROUP 16u /* direct counters that are looked at together */
 
 struct tally_entry {
     uint64_t value, count;
@@ -50,6 +53,22 @@ static inline void tally_add(struct tally *tally, uint64_t value, uint64_t count
 
 /* The first value from `from` on that occurred and is counted directly; TALLY_DIRECT: none. */
 uint64_t tally_next_direct(const struct tally *tally, uint64_t from);
+
+/* Has none of the TALLY_GROUP values from `first` on occurred? */
+static inline bool tally_is_group_empty(const struct tally *tally, uint64_t first)
+{
+    uint64_t any = 0;
+
+    for (unsigned i = 0; i < TALLY_GROUP; i++)
+        any |= tally->direct[first + i];
+    return any == 0;
+}
+
+/* All their occurrences, and the sum of those values. */
+struct tally_sum {
+    uint64_t count, values;
+};
+struct tally_sum tally_sum_group(const struct tally *tally, uint64_t first);
 
 /* The `room` commonest values, ascending; of two that are equally common the smaller is preferred.
  * Returns their number. */

@@ -70,14 +70,14 @@ size_t live_table_growth_bytes(const struct live_table *table, size_t blocks)
 static inline struct live_block *live_table_take_slot(struct live_table *table, uint64_t hash)
 {
     size_t bucket = live_table_home(table, hash);
-    uint64_t empty;
+    live_places empty;
 
     while (__builtin_expect(!(empty = live_empty(table->words[bucket])), 0)) {
         if (table->passed[bucket] < LIVE_PASSED_MAX)
             table->passed[bucket]++;
         bucket = live_table_next(table, bucket);
     }
-    table->words[bucket] |= live_mark(hash) << 8 * live_lowest(empty);
+    live_table_set_mark(table, bucket * LIVE_PLACES + live_lowest(empty), live_mark(hash));
     return &table->slots[bucket * LIVE_PLACES + live_lowest(empty)];
 }
 
@@ -124,7 +124,7 @@ static void live_table_move(struct live_table *table, const struct live_block *b
 static void live_table_move_bucket(struct live_table *table, size_t bucket, uint64_t word,
                                    struct live_aside *aside)
 {
-    for (uint64_t places = word & LIVE_TOP_BITS; places; places &= places - 1) {
+    for (live_places places = live_used(word); places; places &= places - 1) {
         struct live_block *slot = &table->slots[bucket * LIVE_PLACES + live_lowest(places)];
         live_table_move(table, slot, bucket, aside);
         slot->address = 0;
@@ -171,30 +171,39 @@ struct live_block *live_table_place_far(struct live_table *table, uint64_t addre
     return live_table_take_slot(table, hash);
 }
 
-/* They have been counted in all buckets before. */
-static inline void live_table_discount(struct live_table *table, size_t home, size_t bucket)
+void live_table_discount(struct live_table *table, size_t home, size_t bucket)
 {
     for (; home != bucket; home = live_table_next(table, home))
         if (table->passed[home] < LIVE_PASSED_MAX)
             table->passed[home]--;
 }
 
-struct live_block *live_table_take_far(struct live_table *table, uint64_t address, uint64_t hash)
+/* The slot of `address` in a bucket, or NULL. */
+static inline struct live_block *live_table_look(const struct live_table *table, size_t bucket,
+                                                 uint64_t address, uint8_t mark)
 {
-    struct live_block *block = live_table_search(table, address, hash);
-    size_t number = block ? (size_t)(block - table->slots) : 0;
+    live_places places = live_marked(table->words[bucket], mark);
 
-    if (!block)
-        return NULL;
-    live_table_remove_near(table, block, number);
-    live_table_discount(table, live_table_home(table, hash), number / LIVE_PLACES);
-    return block;
+    for (; places; places &= places - 1) {
+        struct live_block *block = &table->slots[bucket * LIVE_PLACES + live_lowest(places)];
+        if (block->address == address)
+            return block;
+    }
+    return NULL;
 }
 
-void live_table_remove_far(struct live_table *table, struct live_block *slot, uint64_t hash)
+/* A block that has been counted in its home, or in a bucket behind it, seldom is nowhere. */
+struct live_block *live_table_take_far(struct live_table *table, uint64_t address, uint64_t hash)
 {
-    size_t number = (size_t)(slot - table->slots);
+    size_t home = live_table_home(table, hash), bucket = home;
+    struct live_block *block = live_table_look(table, home, address, live_mark(hash));
 
-    live_table_remove_near(table, slot, number);
-    live_table_discount(table, live_table_home(table, hash), number / LIVE_PLACES);
+    for (size_t left = table->buckets; !block && --left && table->passed[bucket];) {
+        bucket = live_table_next(table, bucket);
+        block = live_table_look(table, bucket, address, live_mark(hash));
+    }
+    if (!block)
+        return NULL;
+    live_table_remove_at(table, block, (size_t)(block - table->slots), home);
+    return block;
 }

@@ -28,6 +28,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 #include "base/hash.h"
 #include "blocks/arena.h"
 
@@ -108,35 +111,83 @@ static inline struct live_block *live_table_end(const struct live_table *table)
     return table->slots + table->buckets * LIVE_PLACES;
 }
 
-/* ---- Words ---- */
-
-#define LIVE_BYTES    0x0101010101010101ull
-#define LIVE_TOP_BITS 0x8080808080808080ull
+/* ---- Words ----
+ * A set of a bucket's places has LIVE_STRIDE bits for each place, of which one can be set. */
 
 /* The byte of a hash that its bucket's word has; its top bit says that there is a block. It comes
  * from bits of the product that are not those of the home, nor the lowest, which are poor. */
-static inline uint64_t live_mark(uint64_t hash)
+static inline uint8_t live_mark(uint64_t hash)
 {
-    return (hash >> 32 & 0x7f) | 0x80;
+    return (uint8_t)(hash >> 32 | 0x80);
 }
 
-/* The top bit of each place with this mark, and perhaps of some above the lowest that has it. */
-static inline uint64_t live_marked(uint64_t word, uint64_t mark)
+#ifdef __SSE2__
+enum { LIVE_STRIDE = 1 };
+typedef unsigned live_places;
+
+/* The places that have a block. */
+static inline live_places live_used(uint64_t word)
+{
+    return (unsigned)_mm_movemask_epi8(_mm_cvtsi64_si128((long long)word));
+}
+
+static inline live_places live_empty(uint64_t word)
+{
+    return live_used(word) ^ 0xff;
+}
+
+/* The places with this mark, and any bits behind the last place. */
+static inline live_places live_marked_or_beyond(uint64_t word, uint8_t mark)
+{
+    __m128i marks = _mm_cvtsi32_si128(mark);
+
+    marks = _mm_shufflelo_epi16(_mm_unpacklo_epi8(marks, marks), 0);
+    return (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(marks, _mm_cvtsi64_si128((long long)word)));
+}
+
+static inline live_places live_marked(uint64_t word, uint8_t mark)
+{
+    return (uint8_t)live_marked_or_beyond(word, mark);
+}
+
+static inline unsigned live_lowest(live_places places)
+{
+    return (unsigned)__builtin_ctz(places);
+}
+#else
+enum { LIVE_STRIDE = 8 };
+typedef uint64_t live_places;
+#define LIVE_BYTES    0x0101010101010101ull
+#define LIVE_TOP_BITS 0x8080808080808080ull
+
+static inline live_places live_used(uint64_t word)
+{
+    return word & LIVE_TOP_BITS;
+}
+
+static inline live_places live_empty(uint64_t word)
+{
+    return ~word & LIVE_TOP_BITS;
+}
+
+/* The places with this mark, and perhaps some above the lowest that has it. */
+static inline live_places live_marked(uint64_t word, uint8_t mark)
 {
     uint64_t differs = word ^ mark * LIVE_BYTES;
 
     return (differs - LIVE_BYTES) & ~differs & LIVE_TOP_BITS;
 }
 
-static inline uint64_t live_empty(uint64_t word)
+static inline live_places live_marked_or_beyond(uint64_t word, uint8_t mark)
 {
-    return ~word & LIVE_TOP_BITS;
+    return live_marked(word, mark);
 }
 
-static inline unsigned live_lowest(uint64_t places)
+static inline unsigned live_lowest(live_places places)
 {
-    return (unsigned)__builtin_ctzll(places) / 8;
+    return (unsigned)__builtin_ctzll(places) / LIVE_STRIDE;
 }
+#endif
 
 /* Blocks of one size lie at equal steps, and a product alone maps equal steps to equal steps: one
  * step in ten then leaves most buckets empty and most blocks far from home. The folded address has
@@ -156,12 +207,19 @@ static inline size_t live_table_next(const struct live_table *table, size_t buck
     return bucket + 1 < table->buckets ? bucket + 1 : 0;
 }
 
+/* Byte p of a word is that of place p, as bytes lie in memory: the lowest first. */
+static inline void live_table_set_mark(struct live_table *table, size_t number, uint8_t mark)
+{
+    ((uint8_t *)table->words)[number] = mark;
+}
+
 /* ---- Blocks. `hash`: live_hash() of the address, which is not 0. ---- */
 
 /* The place in `bucket` of the lowest of these bits, its last place if there is none. */
-static inline size_t live_table_lowest(size_t bucket, uint64_t places)
+static inline size_t live_table_lowest(size_t bucket, live_places places)
 {
-    return bucket * LIVE_PLACES + live_lowest(places | 1ull << (8 * LIVE_PLACES - 1));
+    return bucket * LIVE_PLACES +
+           live_lowest(places | (live_places)1 << (LIVE_STRIDE * LIVE_PLACES - 1));
 }
 
 /* The number of the slot where the block most likely lies. The slot can be empty or hold another
@@ -172,7 +230,7 @@ static inline size_t live_table_guess(const struct live_table *table, uint64_t h
 {
     size_t bucket = live_table_home(table, hash);
 
-    return live_table_lowest(bucket, live_marked(table->words[bucket], live_mark(hash)));
+    return live_table_lowest(bucket, live_marked_or_beyond(table->words[bucket], live_mark(hash)));
 }
 
 /* The same of a block that is not in the table: where it will most likely lie. */
@@ -191,7 +249,7 @@ static inline struct live_block *live_table_search(const struct live_table *tabl
 
     /* Once round at most: in a small table all buckets may have been passed. */
     for (size_t left = table->buckets; left; left--, bucket = live_table_next(table, bucket)) {
-        uint64_t places = live_marked(table->words[bucket], live_mark(hash));
+        live_places places = live_marked(table->words[bucket], live_mark(hash));
         for (; places; places &= places - 1) {
             struct live_block *block = &table->slots[bucket * LIVE_PLACES + live_lowest(places)];
             if (block->address == address)
@@ -231,13 +289,16 @@ struct live_block *live_table_take_far(struct live_table *table, uint64_t addres
 static inline struct live_block *live_table_place_in(struct live_table *table, uint64_t address,
                                                      uint64_t hash, size_t bucket)
 {
-    uint64_t word = table->words[bucket], mark = live_mark(hash), empty = live_empty(word);
+    uint64_t word = table->words[bucket];
+    live_places empty = live_empty(word);
+    size_t number;
 
-    if (__builtin_expect(live_marked(word, mark) || !empty || table->passed[bucket], 0))
+    if (__builtin_expect(live_marked(word, live_mark(hash)) || !empty || table->passed[bucket], 0))
         return live_table_place_far(table, address, hash);
+    number = bucket * LIVE_PLACES + live_lowest(empty);
     table->count++;
-    table->words[bucket] = word | mark << (__builtin_ctzll(empty) - 7);
-    return &table->slots[bucket * LIVE_PLACES + live_lowest(empty)];
+    live_table_set_mark(table, number, live_mark(hash));
+    return &table->slots[number];
 }
 
 /* The same, with the table grown if it must hold one more. Growing moves blocks: earlier slot
@@ -255,30 +316,33 @@ static inline struct live_block *live_table_place(struct live_table *table, uint
     return live_table_place_hashed(table, address, live_hash(address));
 }
 
-/* live_table_remove() of a block that is not at home. */
-void live_table_remove_far(struct live_table *table, struct live_block *slot, uint64_t hash);
+/* A block has been removed from `bucket`, which is not its home: all buckets between have counted
+ * it. */
+void live_table_discount(struct live_table *table, size_t home, size_t bucket);
 
 /* Empties a slot in its block's home. */
 static inline void live_table_remove_near(struct live_table *table, struct live_block *slot,
                                           size_t number)
 {
-    unsigned bits = 8 * number % 64;
-
-    table->words[number / LIVE_PLACES] &= ~0xffull << bits | ~0xffull >> (-bits & 63);
+    live_table_set_mark(table, number, 0);
     slot->address = 0;
     table->count--;
+}
+
+/* Empties the slot of this number, whose block's home is `home`. */
+static inline void live_table_remove_at(struct live_table *table, struct live_block *slot,
+                                        size_t number, size_t home)
+{
+    live_table_remove_near(table, slot, number);
+    if (__builtin_expect(number / LIVE_PLACES != home, 0))
+        live_table_discount(table, home, number / LIVE_PLACES);
 }
 
 /* Empties the slot of a block. */
 static inline void live_table_remove_hashed(struct live_table *table, struct live_block *slot,
                                             uint64_t hash)
 {
-    size_t number = (size_t)(slot - table->slots);
-
-    if (__builtin_expect(number / LIVE_PLACES != live_table_home(table, hash), 0))
-        live_table_remove_far(table, slot, hash);
-    else
-        live_table_remove_near(table, slot, number);
+    live_table_remove_at(table, slot, (size_t)(slot - table->slots), live_table_home(table, hash));
 }
 
 static inline void live_table_remove(struct live_table *table, struct live_block *slot)

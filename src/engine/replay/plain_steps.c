@@ -3,32 +3,153 @@
  * function does what life.h and levels.c do for all records (plain_steps.h). */
 #include "replay/plain_steps.h"
 
-#define COUNTER(name) (uint8_t) offsetof(struct thread_counts, name)
-const uint8_t plain_counters[256] = {
-    [WIRE_MALLOC] = COUNTER(malloc_count),
-    [WIRE_CALLOC] = COUNTER(calloc_count),
-    [WIRE_NEW] = COUNTER(new_count),
-    [WIRE_NEW_ARRAY] = COUNTER(new_count),
+const uint8_t plain_kinds[256] = {
+    [WIRE_MALLOC] = 1,
+    [WIRE_CALLOC] = 2,
+    [WIRE_NEW] = 3,
+    [WIRE_NEW_ARRAY] = 4,
 };
 
+/* ---- Sums ---------------------------------------------------------------------------------- */
+
+static uint64_t plain_thread_bytes(const struct replay *replay)
+{
+    return replay->running->counts.live_bytes + replay->live_bytes - replay->plain.first_bytes;
+}
+
+static uint64_t plain_not_pending(uint64_t count, uint64_t pending_count)
+{
+    return count > pending_count ? count - pending_count : 0;
+}
+
+/* Sets the limits from the quiet ranges, and from the thread's high-water mark. */
+static void plain_listen(struct replay *replay)
+{
+    struct plain_sums *plain = &replay->plain;
+    uint64_t pending = plain->pending_count;
+    uint64_t room = replay->running->counts.peak_bytes - plain_thread_bytes(replay);
+
+    plain->low = replay->quiet_bytes.low;
+    plain->high = replay->quiet_bytes.high;
+    if (!(plain->rises & RISE_OF_THREAD) && room < plain->high - replay->live_bytes)
+        plain->high = replay->live_bytes + room;
+    plain->count_low = replay->quiet_count.low == UINT64_MAX
+                           ? UINT64_MAX
+                           : plain_not_pending(replay->quiet_count.low, pending);
+    plain->count_high = plain_not_pending(replay->quiet_count.high, pending);
+}
+
+static void plain_settle_at_thread(struct thread_counts *counts, const struct plain_sums *plain,
+                                   uint64_t births, uint64_t born_bytes)
+{
+    counts->alloc_count += births;
+    counts->alloc_bytes += born_bytes;
+    counts->malloc_count += plain->births[0];
+    counts->calloc_count += plain->births[1];
+    counts->new_count += plain->births[2] + plain->births[3];
+    counts->free_bytes += plain->freed_bytes;
+    counts->live_bytes += born_bytes - plain->freed_bytes;
+}
+
+static void plain_count_live(struct replay *replay)
+{
+    replay->live_count = replay->live.count + replay->plain.pending_count;
+}
+
+static void plain_settle(struct replay *replay)
+{
+    struct plain_sums *plain = &replay->plain;
+    struct interval *bucket = timeline_current(&replay->timeline);
+    uint64_t births = plain->births[0] + plain->births[1] + plain->births[2] + plain->births[3];
+    uint64_t frees = replay->program.events - plain->first_events - births;
+    uint64_t born_bytes = replay->live_bytes - plain->first_bytes + plain->freed_bytes;
+
+    plain_settle_at_thread(&replay->running->counts, plain, births, born_bytes);
+    replay->running->counts.free_count += frees;
+    replay->running->newest_address = plain->newest_address;
+    bucket->alloc_count += births;
+    bucket->alloc_bytes += born_bytes;
+    bucket->free_count += frees;
+    bucket->free_bytes += plain->freed_bytes;
+    plain_count_live(replay);
+    plain->first_events = replay->program.events;
+    plain->first_bytes = replay->live_bytes;
+    plain->freed_bytes = 0;
+    plain->births[0] = plain->births[1] = plain->births[2] = plain->births[3] = 0;
+}
+
+void plain_enter(struct replay *replay)
+{
+    struct plain_sums *plain = &replay->plain;
+
+    plain->is_on = true;
+    plain->pending_count = replay->live_count - replay->live.count;
+    plain->newest_address = replay->running->newest_address;
+    plain->first_events = replay->program.events;
+    plain->first_bytes = replay->live_bytes;
+    plain_listen(replay);
+}
+
+/* levels_changed(), which reads the thread's live bytes only where levels are watched. */
+static void plain_see_levels(struct replay *replay)
+{
+    plain_count_live(replay);
+    if (replay->is_watched)
+        plain_settle(replay);
+    levels_changed(replay);
+}
+
+static void plain_end_rise(struct replay *replay)
+{
+    unsigned rises = replay->plain.rises;
+    struct thread_counts *counts = &replay->running->counts;
+
+    if (!rises)
+        return;
+    replay->plain.rises = 0;
+    if (rises & RISE_OF_THREAD) {
+        counts->peak_bytes = plain_thread_bytes(replay);
+        counts->peak_ticks = replay->last_ticks;
+    }
+    if (rises & RISE_OF_PROGRAM)
+        plain_see_levels(replay);
+    plain_listen(replay);
+}
+
+void plain_leave(struct replay *replay)
+{
+    if (!replay->plain.is_on)
+        return;
+    plain_end_rise(replay);
+    plain_settle(replay);
+    replay->plain.is_on = false;
+}
+
+/* ---- What is rare -------------------------------------------------------------------------- */
+
+/* The sums stay as they are: what steps.h counts is taken out of the difference to when all was
+ * settled. */
 void plain_free_rarely(struct replay *replay, struct live_block *slot, uint64_t address,
                        uint64_t ticks)
 {
+    struct plain_sums *plain = &replay->plain;
     struct live_block block = *slot;
     struct wire_record record = {.kind_address = (uint64_t)WIRE_FREE << 56 | address,
                                  .ticks = ticks};
 
     block.address = address;
-    life_take_time(replay, ticks);
+    plain_take_time(replay, ticks, -1);
+    plain->first_events++;
+    if (replay->is_watched)
+        plain_settle(replay);
+    plain_count_live(replay);
+    replay->live_count++; /* it was taken out of the table already */
+    replay->running->newest_address = plain->newest_address;
+    plain->first_bytes -= replay->live_bytes;
     steps_free_taken(replay, &record, &block, EVERY);
-}
-
-void plain_end_rise(struct replay *replay)
-{
-    if (!replay->is_rising)
-        return;
-    replay->is_rising = false;
-    levels_changed(replay);
+    plain->first_bytes += replay->live_bytes;
+    plain->newest_address = replay->running->newest_address;
+    plain_listen(replay);
 }
 
 bool plain_ends_rise(struct replay *replay)
@@ -37,10 +158,14 @@ bool plain_ends_rise(struct replay *replay)
     return !replay->owed.count;
 }
 
-void plain_take_rare_time(struct replay *replay, uint64_t ticks)
+void plain_take_rare_time(struct replay *replay, uint64_t ticks, int taken)
 {
+    replay->plain.pending_count -= (uint64_t)taken;
     plain_end_rise(replay);
+    plain_settle(replay);
     levels_take_time(replay, ticks);
+    replay->plain.pending_count += (uint64_t)taken;
+    plain_listen(replay);
 }
 
 /* Is this a high-water mark of the program's above another one, and changes nothing but itself? If
@@ -54,14 +179,25 @@ static bool plain_may_rise(const struct replay *replay)
            replay->quiet_bytes.low <= replay->quiet_bytes.high;
 }
 
-void plain_rise(struct replay *replay)
+static void plain_raise_program(struct replay *replay)
 {
     if (!plain_may_rise(replay)) {
-        levels_changed(replay);
+        plain_see_levels(replay);
         return;
     }
-    replay->is_rising = true;
+    replay->plain.rises |= RISE_OF_PROGRAM;
     replay->quiet_bytes.high = replay->quiet_count.high = UINT64_MAX;
+}
+
+void plain_rise(struct replay *replay)
+{
+    plain_count_live(replay);
+    if (replay->live_bytes > replay->quiet_bytes.high ||
+        replay->live_count > replay->quiet_count.high)
+        plain_raise_program(replay);
+    if (plain_thread_bytes(replay) > replay->running->counts.peak_bytes)
+        replay->plain.rises |= RISE_OF_THREAD;
+    plain_listen(replay);
 }
 
 void plain_fall(struct replay *replay)
@@ -69,12 +205,14 @@ void plain_fall(struct replay *replay)
     struct peaks *peaks = &replay->peaks;
     uint64_t high = peaks->low + peaks->span, level = replay->live_bytes;
 
+    plain_count_live(replay);
     if (level < replay->valley_least || replay->live_count < replay->quiet_count.low ||
         replay->quiet_bytes.low > replay->quiet_bytes.high || !peaks->rising) {
-        levels_changed(replay);
+        plain_see_levels(replay);
+        plain_listen(replay);
         return;
     }
-    peaks->valley_bytes = peaks->low = replay->quiet_bytes.low = level;
+    peaks->valley_bytes = peaks->low = replay->quiet_bytes.low = replay->plain.low = level;
     peaks->span = high - level;
 }
 

@@ -80,26 +80,25 @@ static inline bool replay_run_has_record(const struct replay_run_way *way)
     return left >= way->least && left + way->beyond >= wire_record_bytes(replay_run_word(way->at));
 }
 
-/* Of a long record: most likely a block is born, by a call path that has been seen before. Returns
- * the slot where the block of a free with a path of its own lies. */
-static inline size_t replay_run_clue_of_long(const struct replay *replay, struct clue *clue,
-                                             const unsigned char *at)
+/* Returns the slot. */
+static inline size_t replay_run_prefetch_slot(const struct replay *replay, size_t slot)
 {
-    clue->slot = live_table_guess_new(&replay->live, clue->hash);
+    __builtin_prefetch(&replay->live.slots[slot], 1);
+    return slot;
+}
+
+/* Of a long record: most likely a block is born, by a call path that has been seen before. */
+static inline void replay_run_clue_of_long(const struct replay *replay, struct clue *clue,
+                                           const unsigned char *at)
+{
+    clue->slot = replay_run_prefetch_slot(replay, live_table_guess_new(&replay->live, clue->hash));
     clue->number = sites_number(&replay->sites, replay_run_node_at(at));
     site_prefetch(&replay->sites, (uint64_t)clue->number - 1);
-    return __builtin_expect(replay->sites.freed != NULL, 0)
-               ? live_table_guess(&replay->live, clue->hash)
-               : clue->slot;
 }
 
-static inline size_t replay_run_clue_of_short(const struct replay *replay, struct clue *clue)
-{
-    return clue->slot = live_table_guess(&replay->live, clue->hash);
-}
-
-static inline void replay_gather(const struct replay *replay, struct replay_run_way *way,
-                                 struct replay_run_batch *batch)
+/* `freed`: frees may come with a path of their own, in long records. */
+EVENT void replay_run_gather_batch(const struct replay *replay, struct replay_run_way *way,
+                                   struct replay_run_batch *batch, bool freed)
 {
     struct replay_run_step *step = batch->steps, *end = step + BATCH;
     size_t *ends = batch->ends;
@@ -117,19 +116,30 @@ static inline void replay_gather(const struct replay *replay, struct replay_run_
         step->at = at;
         step->clue.hash = live_hash(replay_run_word(at) & WIRE_ADDRESS_MASK);
         if (wire_record_bytes(replay_run_word(at)) == RECORD_MOST) {
-            *ends = replay_run_clue_of_long(replay, &step->clue, at);
-            ends += replay->sites.freed != NULL;
+            replay_run_clue_of_long(replay, &step->clue, at);
+            if (freed)
+                *ends++ = live_table_guess(&replay->live, step->clue.hash);
             at += RECORD_MOST;
         } else {
-            *ends++ = replay_run_clue_of_short(replay, &step->clue);
+            step->clue.slot = *ends++ =
+                replay_run_prefetch_slot(replay, live_table_guess(&replay->live, step->clue.hash));
             at += RECORD_LEAST;
         }
-        __builtin_prefetch(&replay->live.slots[step->clue.slot], 1);
     }
     way->at = at;
     batch->count = (unsigned)(step - batch->steps);
     batch->end_count = (unsigned)(ends - batch->ends);
     batch->buckets = replay->live.buckets;
+}
+
+static void __attribute__((noinline))
+replay_gather(const struct replay *replay, struct replay_run_way *way,
+              struct replay_run_batch *batch)
+{
+    if (__builtin_expect(replay->sites.freed != NULL, 0))
+        replay_run_gather_batch(replay, way, batch, true);
+    else
+        replay_run_gather_batch(replay, way, batch, false);
 }
 
 /* The slot may hold another block, or none, so the result is good for prefetching only. */
@@ -195,11 +205,17 @@ EVENT void replay_any_step(struct replay *replay, const struct replay_run_step *
         replay_run_begin(replay, step->clue.number);
 }
 
-static void __attribute__((noinline))
-replay_rare_step(struct replay *replay, const struct replay_run_step *step)
+/* Replays a step that is not plain. False: the steps behind it are not plain either. */
+static bool __attribute__((noinline))
+replay_rare_step(struct replay *replay, const struct replay_run_batch *batch,
+                 const struct replay_run_step *step)
 {
-    plain_end_rise(replay);
+    plain_leave(replay);
     replay_any_step(replay, step, EVERY);
+    if (!plain_is_on(replay, batch->buckets, BATCH))
+        return false;
+    plain_enter(replay);
+    return true;
 }
 
 /* False: the step is not plain, and nothing has changed. */
@@ -207,37 +223,38 @@ EVENT bool replay_plain_step(struct replay *replay, const struct replay_run_step
 {
     uint64_t word = replay_run_word(step->at);
     struct wire_record record;
-    size_t counter;
+    size_t kind;
 
     if (wire_kind(word) == WIRE_FREE)
         return plain_free(replay, word & WIRE_ADDRESS_MASK, replay_run_word(step->at + 8),
                           &step->clue);
-    counter = plain_counters[wire_kind(word)];
-    if (!counter)
+    kind = plain_kinds[wire_kind(word)];
+    if (!kind)
         return false;
     record = (struct wire_record){word, replay_run_word(step->at + 8),
                                   replay_run_word(step->at + 16), replay_run_word(step->at + 24)};
-    return plain_allocate(replay, &record, &step->clue, counter);
+    return plain_allocate(replay, &record, &step->clue, kind);
 }
 
-/* Replays steps as long as the batch is plain. Returns the first one that it has not replayed. */
-static inline const struct replay_run_step *replay_plain_steps(struct replay *replay,
-                                                               const struct replay_run_batch *batch,
-                                                               const struct replay_run_step *end)
+/* Replays steps as long as the batch is plain. Returns the first one that it has not replayed. The
+ * first step of a call begins a run, which tells of the running thread; so where records were not
+ * plain before, a step that is not plain comes first. */
+static const struct replay_run_step *__attribute__((noinline))
+replay_plain_steps(struct replay *replay, const struct replay_run_batch *batch,
+                   const struct replay_run_step *end)
 {
     const struct replay_run_step *step = batch->steps;
 
     if (!plain_is_on(replay, batch->buckets, BATCH)) {
-        plain_end_rise(replay);
+        plain_leave(replay);
         return step;
     }
-    for (; step < end; step++) {
-        if (step->at && replay_plain_step(replay, step))
-            continue;
-        replay_rare_step(replay, step);
-        if (!plain_is_on(replay, batch->buckets, BATCH))
+    if (!replay->plain.is_on && !replay_rare_step(replay, batch, step++))
+        return step;
+    for (; step < end; step++)
+        if (!(step->at && replay_plain_step(replay, step)) &&
+            !replay_rare_step(replay, batch, step))
             return step + 1;
-    }
     return step;
 }
 
@@ -253,15 +270,16 @@ EVENT void replay_batch(struct replay *replay, const struct replay_run_batch *ba
 
 EVENT void replay_go(struct replay *replay, struct replay_run_way *way, enum mode mode)
 {
-    struct replay_run_batch batches[BATCHES];
-    unsigned now = 0;
+    struct replay_run_batch batches[BATCHES], *now = &batches[0], *next = &batches[1],
+                                              *gathered = &batches[2], *over;
 
-    replay_gather(replay, way, &batches[0]);
-    replay_gather(replay, way, &batches[1]);
-    for (replay_run_reach(replay, &batches[0]); batches[now].count; now = (now + 1) % BATCHES) {
-        replay_gather(replay, way, &batches[(now + 2) % BATCHES]);
-        replay_run_reach(replay, &batches[(now + 1) % BATCHES]);
-        replay_batch(replay, &batches[now], mode);
+    replay_gather(replay, way, now);
+    replay_gather(replay, way, next);
+    for (replay_run_reach(replay, now); now->count; now = next, next = gathered, gathered = over) {
+        replay_gather(replay, way, gathered);
+        replay_run_reach(replay, next);
+        replay_batch(replay, now, mode);
+        over = now;
     }
 }
 
@@ -271,7 +289,7 @@ static void replay_run_go_in_mode(struct replay *replay, struct replay_run_way *
         replay_go(replay, way, EVERY);
     else
         replay_go(replay, way, SAMPLED);
-    plain_end_rise(replay);
+    plain_leave(replay);
 }
 
 void replay_runs(struct replay *replay, const struct replay_run *runs, size_t count,

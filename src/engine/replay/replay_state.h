@@ -67,6 +67,22 @@ struct program_counts {
     uint64_t events, late_events, lost_events, malformed_events;
 };
 
+/* What plain records change of the running thread and of the interval is kept here until something
+ * else comes, and so are the limits of the levels that they must look at (plain_steps.h). */
+enum plain_rise { RISE_OF_PROGRAM = 1, RISE_OF_THREAD = 2 };
+struct plain_sums {
+    bool is_on; /* else everything is settled */
+    uint8_t rises;
+    uint64_t low, high;             /* of live_bytes */
+    uint64_t count_low, count_high; /* of live.count, which is live_count - pending_count */
+    uint64_t pending_count;
+    uint64_t newest_address; /* the running thread's */
+    size_t newest_at;        /* the slot of the last birth, in bytes from the first slot */
+    uint64_t first_events, first_bytes; /* program.events and live_bytes when all was settled */
+    uint64_t freed_bytes;
+    uint64_t births[5]; /* by plain_kinds[] */
+};
+
 struct replay {
     /* the levels; live_bytes is the sum over all sites; live_count in the unit of weights */
     uint64_t live_bytes, live_count;
@@ -74,10 +90,9 @@ struct replay {
     struct quiet quiet_bytes, quiet_count;
     uint64_t valley_least; /* down to here a fall only deepens the valley of separate_peaks.h */
     uint64_t last_ticks;
-    bool is_rising;                /* see plain_steps.h; only while plain records are replayed */
-    struct replay_thread *running; /* the thread of the record that is replayed */
+    struct plain_sums plain;
+    struct replay_thread *running;         /* the thread of the record that is replayed */
     struct live_owner_words running_words; /* of its blocks */
-    size_t newest_at; /* the slot of the last plain allocation, in bytes from the first one */
     uint32_t stream;
     struct live_table live;
     struct sites sites;
