@@ -14,11 +14,4 @@ compile_workload() {
     done
 }
 
-# The allocators' bench. Nothing may think that it knows what malloc and free do; nothing is bound
-# while it is measured.
-compile_bench_alloc() {
-    (cd "$root/bfm/bench/alloc" &&
-        "${CC:-cc}" -std=gnu17 -O2 -g -Wall -Wextra -D_GNU_SOURCE -fno-builtin-malloc -fno-builtin-free \
-            -I"$root/src/common" -pthread -Wl,-z,now -o "$work/bench_alloc" block.c latency.c main.c memory.c \
-            netbuild.c patterns.c stress.c streams.c threads.c)
-}
+. "$root/bfm/bench/compile.sh"

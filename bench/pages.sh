@@ -10,5 +10,5 @@
 set -eu
 
 . "$(dirname "$0")/lib.sh"
-compile_bench_alloc
+compile_bench_alloc "$root/bfm/bench/alloc" "$work"
 exec python3 "$root/bench/inprocess/pages.py" "$bin" "$work" "$root" "$@"

@@ -335,6 +335,9 @@ def main():
     if "count" in parts and not shutil.which("qemu-x86_64"):
         print("Instructions are not counted: qemu-x86_64 is not here (apt install qemu-user).")
         parts.remove("count")
+    if "programs" in parts and not os.path.exists(os.path.join(options.work, "rusage")):
+        print("Programs are not measured: what they work on is in Tidemark's tree, and bfm/ stands alone.")
+        parts.remove("programs")
     bench = Bench(options, allocators)
     load = [os.getloadavg()[0]]
     try:

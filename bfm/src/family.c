@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <limits.h>
 #include <malloc.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include "bfm/bfm_options.h"
 #include "bfm/layout.h"
@@ -110,9 +112,11 @@ static void family_say_account(void)
             fprintf(stderr, "%-20s = %12zu bytes\n", rows[i].name, *rows[i].bytes);
 }
 
+/* The last lines are as the C library's, for programs that read them. */
 API void malloc_stats(void)
 {
     struct bfm_statistics statistics = family_now();
+    struct mallinfo2 info = mallinfo2();
 
     fprintf(stderr,
             "BFM\n"
@@ -128,28 +132,53 @@ API void malloc_stats(void)
             statistics.large_count, statistics.large_kept, statistics.purged,
             statistics.arena_count);
     family_say_account();
+    fprintf(stderr,
+            "Total (incl. mmap):\n"
+            "system bytes     = %10zu\n"
+            "in use bytes     = %10zu\n",
+            info.arena + info.hblkhd, info.uordblks + info.hblkhd);
 }
 
+/* What malloc_info says of the whole and of its only heap; BFM has no fast bins. */
+static void family_say_heap(FILE *stream, const struct mallinfo2 *info, size_t reserved, bool whole)
+{
+    static _Atomic size_t most_seen;
+    size_t most = atomic_load(&most_seen);
+
+    while (info->arena > most && !atomic_compare_exchange_weak(&most_seen, &most, info->arena)) {
+    }
+    fprintf(stream,
+            "<total type=\"fast\" count=\"0\" size=\"0\"/>\n"
+            "<total type=\"rest\" count=\"%zu\" size=\"%zu\"/>\n",
+            info->ordblks, info->fordblks);
+    if (whole)
+        fprintf(stream, "<total type=\"mmap\" count=\"%zu\" size=\"%zu\"/>\n", info->hblks,
+                info->hblkhd);
+    fprintf(stream,
+            "<system type=\"current\" size=\"%zu\"/>\n"
+            "<system type=\"max\" size=\"%zu\"/>\n"
+            "<aspace type=\"total\" size=\"%zu\"/>\n"
+            "<aspace type=\"mprotect\" size=\"%zu\"/>\n",
+            info->arena, atomic_load(&most_seen), reserved, reserved);
+}
+
+/* As the C library's, for programs that read it. */
 API int malloc_info(int flags, FILE *stream)
 {
-    struct bfm_statistics statistics = family_now();
+    struct mallinfo2 info = mallinfo2();
+    size_t reserved = family_now().reserved;
 
     if (flags) {
         errno = EINVAL;
         return -1;
     }
-    fprintf(stream,
-            "<malloc version=\"bfm-1\">\n"
-            "<system type=\"reserved\" size=\"%zu\" count=\"%zu\"/>\n"
-            "<system type=\"written\" size=\"%zu\"/>\n"
-            "<total type=\"tree\" size=\"%zu\"/>\n"
-            "<total type=\"records\" size=\"%zu\" free=\"%zu\"/>\n"
-            "<total type=\"mmap\" count=\"%zu\" size=\"%zu\" kept=\"%zu\"/>\n"
-            "<arenas count=\"%zu\"/>\n"
-            "</malloc>\n",
-            statistics.reserved, statistics.region_count, statistics.dirty, statistics.tree_used,
-            statistics.records, statistics.records_free, statistics.large_count,
-            statistics.large_used, statistics.large_kept, statistics.arena_count);
+    fprintf(stream, "<malloc version=\"1\">\n"
+                    "<!-- BFM: \"max\" is the most that a call of malloc_info has seen -->\n"
+                    "<heap nr=\"0\">\n<sizes>\n</sizes>\n");
+    family_say_heap(stream, &info, reserved, false);
+    fprintf(stream, "</heap>\n");
+    family_say_heap(stream, &info, reserved, true);
+    fprintf(stream, "</malloc>\n");
     return 0;
 }
 

@@ -127,6 +127,31 @@ static void sums_follow_blocks(void)
     must(malloc_trim(0) == 0 || malloc_trim(0) == 0, "malloc_trim gives back for ever");
 }
 
+/* The last figure of this kind: that of the whole process. */
+static size_t info_figure(const char *text, const char *kind)
+{
+    const char *at = NULL;
+
+    for (const char *next = text; (next = strstr(next, kind)); next++)
+        at = next;
+    must(at && (at = strstr(at, "size=\"")) != NULL, kind);
+    return strtoul(at + 6, NULL, 10);
+}
+
+/* As those who read the C library's text do: what is in use is what the system gave less what is
+ * free. */
+static void info_adds_up(const char *text)
+{
+    size_t system = info_figure(text, "<system type=\"current\""),
+           free_bytes = info_figure(text, "<total type=\"fast\"") +
+                        info_figure(text, "<total type=\"rest\"");
+
+    must(system > free_bytes && system <= info_figure(text, "<system type=\"max\"") &&
+             system <= info_figure(text, "<aspace type=\"total\""),
+         "malloc_info's figures");
+    must(strstr(text, "<total type=\"mmap\"") != NULL, "malloc_info's mappings");
+}
+
 static void texts_are_whole(void)
 {
     char *text = NULL;
@@ -135,8 +160,9 @@ static void texts_are_whole(void)
 
     must(malloc_info(0, stream) == 0, "malloc_info fails");
     fclose(stream);
-    must(strstr(text, "<malloc version=\"bfm-1\">") && strstr(text, "</malloc>"),
+    must(strncmp(text, "<malloc version=\"1\">\n", 21) == 0 && strstr(text, "</malloc>"),
          "malloc_info's text");
+    info_adds_up(text);
     free(text);
     errno = 0;
     must(malloc_info(1, stdout) == -1 && errno == EINVAL, "malloc_info takes options");

@@ -3,8 +3,7 @@
 #include <stdbool.h>
 #include <sys/resource.h>
 #include <time.h>
-
-#include "base/ticks.h"
+#include "ticks.h"
 
 /* Buckets: 32 for each power of two of ticks, so within 3 %. */
 enum { SUB_BITS = 5, BUCKETS = (64 - SUB_BITS) << SUB_BITS };
