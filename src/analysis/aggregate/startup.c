@@ -91,12 +91,18 @@ static enum startup_kind startup_of_function(const char *function)
     return STARTUP_NONE;
 }
 
+/* musl's is its C library, which calls main() and the functions of threads, too. */
+static bool startup_is_loader(const char *module)
+{
+    return startup_begins(module, "ld-") && !startup_begins(module, "ld-musl");
+}
+
 static struct startup_code startup_of_module_alone(const char *path)
 {
     const char *module = path ? name_base(path) : "";
     return (struct startup_code){.of_module = (uint8_t)startup_of_module(module),
                                  .is_c_library = startup_is_c_library(module),
-                                 .is_loader = startup_begins(module, "ld-")};
+                                 .is_loader = startup_is_loader(module)};
 }
 
 static struct startup_code startup_of_code(const struct startup_marking *marking,

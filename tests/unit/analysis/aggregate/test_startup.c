@@ -12,12 +12,13 @@
 
 #define MIB (1024ull * 1024)
 
-enum { PROGRAM, LIBC, LOADER, GOMP, LIBRARY, PMIX, MODULES };
+enum { PROGRAM, LIBC, LOADER, GOMP, LIBRARY, PMIX, MUSL, MODULES };
 
 /* A code for each module, whose function is "?", and behind these one for each name. */
 static const char *const module_paths[] = {
-    "/home/ann/prog",        "/lib/libc.so.6",     "/lib64/ld-linux-x86-64.so.2",
-    "/usr/lib/libgomp.so.1", "/usr/lib/libfoo.so", "/usr/lib/libpmix.so.2"};
+    "/home/ann/prog",          "/lib/libc.so.6",     "/lib64/ld-linux-x86-64.so.2",
+    "/usr/lib/libgomp.so.1",   "/usr/lib/libfoo.so", "/usr/lib/libpmix.so.2",
+    "/lib/ld-musl-x86_64.so.1"};
 static const char *const names[] = {"setlocale", "MPI_Init", "_GLOBAL__sub_I_eh_alloc.cc",
                                     "gomp_thread_start"};
 enum { SETLOCALE = MODULES, MPI_INIT, EXCEPTIONS, GOMP_START, CODES };
@@ -100,6 +101,19 @@ static void a_path_is_of_what_it_leads_through(void **state)
     assert_int_equal(figure_or(startup.live_bytes, 0), 950);
     assert_int_equal(figure_or(startup.live_count, 0), 4);
     assert_int_equal(figure_or(startup_sum(&startup, &profile, METRIC_ROW(at_peak_bytes)), 0), 950);
+    startup_release(&startup);
+}
+
+/* musl's loader is its C library. */
+static void whoever_calls_main_starts_no_libraries(void **state)
+{
+    (void)state;
+    begin();
+    uint32_t start = node(0, MUSL), plain = site(node(start, PROGRAM), 100),
+             locale = site(node(start, SETLOCALE), 200);
+    assert_int_equal(startup_find(&startup, &profile), 0);
+    assert_kind(plain, STARTUP_NONE);
+    assert_kind(locale, STARTUP_LOCALE);
     startup_release(&startup);
 }
 
@@ -203,6 +217,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_path_is_of_what_it_leads_through),
+        cmocka_unit_test(whoever_calls_main_starts_no_libraries),
         cmocka_unit_test(openmp_is_who_asks_and_not_who_calls),
         cmocka_unit_test(a_thread_that_mpi_began_is_its_own),
         cmocka_unit_test(libraries_that_make_much_are_what_the_program_is_about),
