@@ -187,6 +187,20 @@ export function testRegion(world) {
         assert.equal(query(await session.state()).get("region"), null);
         assert.ok((await session.rows("Threads").count()) >= 3);
         await session.go("timeline");
+        const { regions } = report(world.tidemark, world.profiles.regions);
+        assert.deepEqual(
+            (await session.json("Regions"))
+                .map((row) => [row.name, row.calls, row.asked_bytes])
+                .sort(),
+            regions
+                .map(({ name, total }) => [
+                    name,
+                    total.alloc_count + total.realloc_count,
+                    total.alloc_bytes + total.realloc_bytes,
+                ])
+                .sort(),
+            "reallocations too, as report --show regions",
+        );
         await session.rows("Regions").locator("a", { hasText: "step" }).click();
         await session.settle();
         assert.equal(query(await session.state()).get("region"), "step");

@@ -150,6 +150,7 @@ export function testSearch(world) {
         );
         assert.ok(went < 0, "some of it went");
         assert.equal(grew + went, net.range_growth);
+        assert.notEqual(await figure("live bytes · whole run"), null);
         session.noErrors();
     });
 

@@ -5,7 +5,7 @@ import { readCurves } from "../model/curves.ts";
 import { choiceMark, placeOfKey } from "../model/focus.ts";
 import { edgesOf } from "../model/graph.ts";
 import { shortName } from "../model/names.ts";
-import { derive, fileName, GROWTH } from "../model/profile.ts";
+import { derive, fileName, GROWTH, RANGE } from "../model/profile.ts";
 import {
     drawnPart,
     levelOver,
@@ -129,6 +129,9 @@ function Pane({
     const { names } = tree,
         name = names.ofKey(chosen),
         unit = profile.unitOf(metric);
+    /* what a range does not cover */
+    const ofAll = metric === GROWTH || metric === RANGE ? " · whole run" : "",
+        title = (each: string) => `${profile.titleOf(each)}${ofAll}`;
     const list = (title: string, list: readonly { key: number; value: number }[], all: number) => (
         <div>
             <h2 class="lesser">{title}</h2>
@@ -236,7 +239,7 @@ function Pane({
                                             const { own, all } = sums.get(each)!;
                                             return (
                                                 <tr key={each}>
-                                                    <th>{profile.titleOf(each)}</th>
+                                                    <th>{title(each)}</th>
                                                     <td
                                                         class="number"
                                                         title={exact(all, profile.unitOf(each))}>
@@ -263,7 +266,7 @@ function Pane({
                                             );
                                         return [
                                             <tr key={each}>
-                                                <th>{profile.titleOf(each)}</th>
+                                                <th>{title(each)}</th>
                                                 <td class="number">{value("all")}</td>
                                                 <td />
                                                 <td class="number">{value("own")}</td>

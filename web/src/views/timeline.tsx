@@ -394,6 +394,12 @@ const markTitle = (mark: Mark) =>
           ? `${mark.kind} ${mark.name}`
           : mark.kind;
 
+/* Null: one of both is not known. */
+function withReallocs({ total }: Region, name: string, reallocs: string): number | null {
+    const [own, grown] = [total[name] ?? null, total[reallocs] ?? null];
+    return own === null || grown === null ? null : own + grown;
+}
+
 /* What each region asked for; a click makes the time in which it was entered the range of every
  * view. */
 function RegionsCard({
@@ -458,17 +464,19 @@ function RegionsCard({
                 number: (row) => row.program_peak_bytes,
             },
             {
-                id: "alloc_bytes",
+                id: "asked_bytes",
                 title: "asked for",
+                hint: "By allocations and reallocations, as report says it",
                 width: "96px",
                 unit: "bytes",
-                number: (row) => row.total["alloc_bytes"] ?? null,
+                number: (row) => withReallocs(row, "alloc_bytes", "realloc_bytes"),
             },
             {
-                id: "alloc_count",
+                id: "calls",
                 title: "calls",
+                hint: "Allocations and reallocations",
                 width: "80px",
-                number: (row) => row.total["alloc_count"] ?? null,
+                number: (row) => withReallocs(row, "alloc_count", "realloc_count"),
             },
             {
                 id: "first_ns",
@@ -502,7 +510,7 @@ function RegionsCard({
                     label="Regions"
                     rows={regions}
                     columns={columns}
-                    sort={getOption(state.value, "regions") ?? "-alloc_bytes"}
+                    sort={getOption(state.value, "regions") ?? "-asked_bytes"}
                     onSort={(sort) =>
                         go({ opt: withOptions(state.value, { regions: sort }) }, "replace")
                     }
