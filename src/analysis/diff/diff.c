@@ -218,22 +218,32 @@ static struct diff_figure diff_figure_at(const struct diff *difference, const do
                             variances ? variances + from : NULL);
 }
 
-static int diff_by_growth(double a, double b)
+/* What is not known stands between what has grown and what has shrunk. */
+static int diff_by_growth(const struct diff_figure *left, const struct diff_figure *right)
 {
+    double a = diff_of(left), b = diff_of(right);
+    a = isnan(a) ? 0 : a;
+    b = isnan(b) ? 0 : b;
     return a > b ? -1 : a < b;
+}
+
+/* Has a group anything, or may it have? */
+static bool diff_has_figure(const struct diff_figure *figure)
+{
+    return !(figure->before <= 0 && figure->after <= 0);
 }
 
 static int diff_functions_by_growth(const void *a, const void *b)
 {
     const struct diff_function *left = a, *right = b;
-    int order = diff_by_growth(diff_of(&left->figure), diff_of(&right->figure));
+    int order = diff_by_growth(&left->figure, &right->figure);
     return order ? order : left->identity < right->identity ? -1 : 1;
 }
 
 static int diff_paths_by_growth(const void *a, const void *b)
 {
     const struct diff_path *left = a, *right = b;
-    int order = diff_by_growth(diff_of(&left->figure), diff_of(&right->figure));
+    int order = diff_by_growth(&left->figure, &right->figure);
     return order ? order : left->node < right->node ? -1 : 1;
 }
 
@@ -246,7 +256,7 @@ static int diff_list_functions(struct diff *difference)
     for (uint32_t i = 1; i < own->identities.count; i++) {
         struct diff_figure figure =
             diff_figure_at(difference, own->by_function, own->variance_by_function, i);
-        if (figure.before > 0 || figure.after > 0)
+        if (diff_has_figure(&figure))
             difference->functions[difference->function_count++] = (struct diff_function){i, figure};
     }
     qsort(difference->functions, difference->function_count, sizeof *difference->functions,

@@ -454,8 +454,8 @@ static struct direction diff_text_add_direction(struct diff_writing *writing,
         size_t at = grown ? i : list->count - 1 - i;
         const struct diff_figure *figure = list->figure(writing->difference, at);
         double difference = diff_of(figure);
-        if (grown ? difference <= 0 : difference >= 0)
-            break;
+        if (!(grown ? difference > 0 : difference < 0))
+            break; /* it is not known of those between grown and shrunk */
         if (!diff_counts(figure))
             seen.noisy++;
         else if (seen.rows++ < writing->show->top)
@@ -515,6 +515,21 @@ static void diff_text_add_list(struct diff_writing *writing, const struct list *
     strbuf_release(&out);
 }
 
+static void diff_text_add_unknown(struct diff_writing *writing, const struct list *list)
+{
+    size_t unknown = 0;
+    for (size_t i = 0; i < list->count; i++)
+        unknown += isnan(diff_of(list->figure(writing->difference, i)));
+    if (!unknown)
+        return;
+    struct strbuf sentence = STRBUF_INIT;
+    strbuf_addf(&sentence, "of %zu %s%s it is not known on both sides", unknown, list->what,
+                unknown == 1 ? "" : "s");
+    strbuf_add_char(&writing->out, '\n');
+    diff_text_add_note(writing, sentence.data);
+    strbuf_release(&sentence);
+}
+
 /* The owners of the difference in resident memory. Half as many rows, because lists of functions
  * follow. */
 static void diff_text_add_owners(struct diff_writing *writing, const struct diff *owners)
@@ -548,6 +563,7 @@ int diff_text(FILE *out, const struct diff *difference, const struct diff *owner
     diff_text_add_list(&writing, &paths, true);
     diff_text_add_list(&writing, &functions, false);
     diff_text_add_list(&writing, &paths, false);
+    diff_text_add_unknown(&writing, &functions);
     int error =
         fwrite(writing.out.data, 1, writing.out.length, out) == writing.out.length ? 0 : -errno;
     strbuf_release(&writing.out);

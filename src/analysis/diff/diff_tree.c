@@ -278,21 +278,29 @@ static double diff_tree_variance_of(const struct filling *filling, const struct 
                : diff_tree_variance_as_sample(filling, call, value);
 }
 
+/* NAN: not known, and so no sum is that it is in. Sums of some metrics pass over it. */
+static double diff_tree_value_of(const struct filling *filling, const struct profile_site *site)
+{
+    struct figure figure = metric_of(filling->metric, &site->metrics);
+    bool passes_over = filling->metric->row->merge == METRIC_LEAST;
+    return passes_over ? (double)figure_or(figure, 0) : figure_double(figure);
+}
+
 static int diff_tree_add_site(const struct filling *filling, const struct profile_site *site,
                               uint32_t node)
 {
-    /* The metric is known of all runs, so that an unknown figure of one path counts as 0. */
-    uint64_t value = node ? figure_or(metric_of(filling->metric, &site->metrics), 0) : 0;
+    double value = node ? diff_tree_value_of(filling, site) : 0;
     bool sampled = filling->interval > 0;
     size_t leaf;
-    if (!value)
+    if (value == 0)
         return 0;
     if (diff_tree_leaf_of(filling->tree, node, sampled, &leaf))
         return -ENOMEM;
     size_t at = leaf * filling->tree->run_count + filling->number;
-    filling->tree->values[at] += (double)value;
-    if (sampled)
-        filling->tree->variances[at] += diff_tree_variance_of(filling, &site->metrics, value);
+    filling->tree->values[at] += value;
+    if (sampled && !isnan(value))
+        filling->tree->variances[at] +=
+            diff_tree_variance_of(filling, &site->metrics, (uint64_t)value);
     return 0;
 }
 

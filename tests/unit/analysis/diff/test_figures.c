@@ -95,6 +95,35 @@ static void figures_are_those_of_functions(void **state)
     }
 }
 
+/* Of one path of a run it is not known: so it is of its function, of the sum and of the difference,
+ * and the function stands between those that have grown and those that have shrunk. */
+static void what_is_not_known_of_a_path_is_no_0(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed < 50; seed++) {
+        struct profile *a = named_profile(seed, 0), *b = named_profile(seed + 7919, 0);
+        size_t site = seed % a->site_count;
+        a->sites[site].metrics.at_peak_bytes = FIGURE_UNKNOWN;
+        const struct diff_run runs[] = {{a, "a", 0, NULL}, {b, "b", 1, NULL}};
+        struct diff difference = compare(runs, 2, true);
+        size_t unknown = 0, shrunk = 0;
+        for (size_t i = 0; i < difference.function_count; i++) {
+            const struct diff_figure *figure = &difference.functions[i].figure;
+            unknown += isnan(figure->before);
+            shrunk += diff_of(figure) < 0;
+            assert_false(isnan(figure->after));
+            assert_false(isnan(figure->before) && diff_counts(figure));
+            assert_false(shrunk && diff_of(figure) > 0);
+        }
+        assert_true(unknown > 0);
+        assert_true(isnan(difference.total.before));
+        assert_false(isnan(difference.total.after));
+        diff_release(&difference);
+        random_profile_free(a);
+        random_profile_free(b);
+    }
+}
+
 /* Asked by another metric and back, it is as if made anew. */
 static void another_metric_is_another_diff(void **state)
 {
@@ -255,6 +284,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(figures_are_those_of_functions),
+        cmocka_unit_test(what_is_not_known_of_a_path_is_no_0),
         cmocka_unit_test(another_metric_is_another_diff),
         cmocka_unit_test(a_rebuild_that_moves_functions_changes_nothing),
         cmocka_unit_test(noise_is_students),
