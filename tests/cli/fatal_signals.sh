@@ -23,7 +23,7 @@ for number in 1 2 15; do
 done
 
 echo "== each way"
-for way in beside_a_thread in_a_register after_a_handler after_a_vfork; do
+for way in beside_a_thread in_a_register after_a_handler by_its_own_handler after_a_vfork; do
     recorded "$way"
     lost run.tmk
 done

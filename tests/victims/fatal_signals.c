@@ -126,6 +126,19 @@ static void after_a_handler(int number)
     die(number);
 }
 
+static void raise_again(int number)
+{
+    raise(number); /* when this handler returns */
+}
+
+/* As node ends. */
+static void by_its_own_handler(int number)
+{
+    struct sigaction once = {.sa_handler = raise_again, .sa_flags = (int)SA_RESETHAND};
+    CHECK(!sigaction(number, &once, NULL));
+    die(number);
+}
+
 /* No call but those that a program needs to kill itself at all. */
 static void under_a_filter(int number)
 {
@@ -240,6 +253,7 @@ int main(int argc, char **argv)
         {"within_a_call", within_a_call},
         {"in_a_register", in_a_register},
         {"after_a_handler", after_a_handler},
+        {"by_its_own_handler", by_its_own_handler},
         {"under_a_filter", under_a_filter},
         {"on_a_small_stack", on_a_small_stack},
         {"after_a_vfork", after_a_vfork},

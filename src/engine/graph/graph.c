@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include "base/array.h"
 #include "base/search.h"
+#include "graph/graph_edges.h"
 
 enum {
     PAGE_LOG2 = 12,

@@ -77,19 +77,22 @@ sighandler_t fatal_signals_seen(sighandler_t handler)
     return handler == (sighandler_t)(uintptr_t)fatal_signals_end ? SIG_DFL : handler;
 }
 
+static void fatal_signals_watch_one(struct fatal_signal *signal)
+{
+    struct sigaction ours = fatal_signals_ours(), now;
+    if (REAL(sigaction)(signal->number, NULL, &now) != 0 || !fatal_signals_is_default(&now))
+        return;
+    signal->wanted = now;
+    REAL(sigaction)(signal->number, &ours, NULL);
+}
+
 void fatal_signals_watch(void)
 {
     int saved_errno = errno;
     if (permitted_calls_is_forbidden(CALL_DIE | CALL_PID | CALL_TID) || syscall(SYS_getpid) == 1)
         return;
     EACH_FATAL_SIGNAL(signal)
-    {
-        struct sigaction ours = fatal_signals_ours(), now;
-        if (REAL(sigaction)(signal->number, NULL, &now) != 0 || !fatal_signals_is_default(&now))
-            continue;
-        signal->wanted = now;
-        REAL(sigaction)(signal->number, &ours, NULL);
-    }
+    fatal_signals_watch_one(signal);
     fatal_signals_watched = true;
     errno = saved_errno;
 }
@@ -115,6 +118,15 @@ static struct fatal_signal *fatal_signals_find(int number)
     if (signal->number == number)
         return signal;
     return NULL;
+}
+
+void fatal_signals_will_send(pid_t process, int number)
+{
+    int saved_errno = errno;
+    struct fatal_signal *signal = fatal_signals_watched ? fatal_signals_find(number) : NULL;
+    if (signal && (!process || process == syscall(SYS_getpid)))
+        fatal_signals_watch_one(signal);
+    errno = saved_errno;
 }
 
 int fatal_signals_act(int number, const struct sigaction *wanted, struct sigaction *before)

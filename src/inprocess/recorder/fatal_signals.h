@@ -16,6 +16,10 @@ void fatal_signals_watch(void);
  * handler does. fatal_signals_watch() puts it back where the filter lets it. */
 void fatal_signals_let_go(void);
 
+/* The program is about to send a signal to a process; 0: to itself. Puts our handler back if it is
+ * this process and the kernel has set the default since: the program's handler had SA_RESETHAND. */
+void fatal_signals_will_send(pid_t process, int number);
+
 /* sigaction(), in which our handler reads as SIG_DFL, and SIG_DFL becomes our handler. */
 int fatal_signals_act(int number, const struct sigaction *wanted, struct sigaction *before);
 /* What the program sees where `handler` was set. */

@@ -36,3 +36,19 @@ HOOK sighandler_t sigset(int number, sighandler_t handler)
     return fatal_signals_seen(REAL(sigset)(number, handler));
 }
 HOOKED(sigset)
+
+/* A handler that has cleaned up dies of its signal by these. */
+HOOK int raise(int number)
+{
+    fatal_signals_will_send(0, number);
+    return REAL(raise)(number);
+}
+HOOKED(raise)
+
+HOOK int kill(pid_t process, int number)
+{
+    if (process > 0)
+        fatal_signals_will_send(process, number);
+    return REAL(kill)(process, number);
+}
+HOOKED(kill)

@@ -913,8 +913,9 @@ static void heat_wants_the_pages_of_private_memory_alone(void **state)
          .writable = true,
          .shared = true}};
     struct smaps smaps = {.mappings = mappings, .count = 2};
-    struct area_claim claims[] = {{BASE, BASE + PAGE, AREA_MMAP},
-                                  {BASE + 2 * PAGE, BASE + 9 * PAGE, AREA_MMAP}};
+    struct area_claim claims[] = {
+        {.start = BASE, .end = BASE + PAGE, .owner = AREA_MMAP},
+        {.start = BASE + 2 * PAGE, .end = BASE + 9 * PAGE, .owner = AREA_MMAP}};
     struct areas areas = AREAS_INIT;
     struct live_list none = LIVE_LIST_INIT;
     assert_int_equal(areas_find(&areas, &smaps, claims, 2, &none), 0);
