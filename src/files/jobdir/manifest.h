@@ -64,7 +64,9 @@ struct manifest_job {
     const char *recorded_ranks; /* of a rank's entry: the choice of --ranks; NULL: all */
     size_t missing;             /* ranks of which nothing is here: (ranks, if known) - rank_count */
     /* Of the scan. */
-    uint64_t finishing_until_ns; /* so long it waits for ranks that have ended */
+    uint64_t finishing_until_ns; /* so long it waits for ranks that have ended; 0: no need yet */
+    unsigned finishing_naps;     /* likewise, until files come: those of `directory` have … */
+    uint64_t changed_unix_ns;    /* … when that changed */
     struct map by_identity;      /* numbers of processes, by pid, start and boot … */
     size_t indexed;              /* … as far as they are in it */
 };

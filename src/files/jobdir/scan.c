@@ -29,9 +29,11 @@
  * been still for so long do: thirty times that, for clocks and file systems of clusters. */
 enum { STILL_S = 60 };
 
-/* How long a job's ranks that have ended are waited for, all together, until their collectors have
- * written the end. */
-#define FINISHING_NS 5000000000u
+/* How long a job's ranks that have ended are waited for until their collectors have written the
+ * end: so many naps of 20 ms since files last came into the job's directory, and so long all
+ * together. The ranks of a node end together, and their profiles are completed a few at a time. */
+#define FINISHING_NAPS    250
+#define FINISHING_MOST_NS 60000000000u
 
 /* ---- Names --------------------------------------------------------------------------------- */
 
@@ -387,18 +389,38 @@ static bool scan_is_finishing(const struct manifest_process *process)
            entry_is_held(process->entry_path);
 }
 
+/* Since it was asked last. */
+static bool scan_have_files_come(struct manifest_job *job)
+{
+    struct stat info;
+    if (!job->directory || stat(job->directory, &info))
+        return false;
+    uint64_t changed_ns =
+        (uint64_t)info.st_mtim.tv_sec * 1000000000 + (uint64_t)info.st_mtim.tv_nsec;
+    bool have = changed_ns != job->changed_unix_ns;
+    job->changed_unix_ns = changed_ns;
+    return have;
+}
+
+static bool scan_has_patience(struct manifest_job *job)
+{
+    uint64_t now = now_monotonic_ns();
+    bool is_first = !job->finishing_until_ns;
+    if (is_first)
+        job->finishing_until_ns = now + FINISHING_MOST_NS;
+    if (scan_have_files_come(job) || is_first)
+        job->finishing_naps = FINISHING_NAPS;
+    return job->finishing_naps && now < job->finishing_until_ns && job->finishing_naps--;
+}
+
 /* `mpirun …; tidemark job …`: what a collector writes last is there a moment after its rank has
  * ended. */
-static void scan_wait_for_end(struct manifest_job *job, struct manifest_process *process)
+static void scan_wait_for_end(const struct manifest *manifest, struct manifest_job *job,
+                              struct manifest_process *process)
 {
     const struct timespec pause = {0, 20000000};
     struct entry again;
-    while (scan_is_finishing(process)) {
-        uint64_t now = now_monotonic_ns();
-        if (!job->finishing_until_ns)
-            job->finishing_until_ns = now + FINISHING_NS;
-        if (now >= job->finishing_until_ns)
-            return;
+    while (!scan_stops(manifest) && scan_is_finishing(process) && scan_has_patience(job)) {
         nanosleep(&pause, NULL);
         if (entry_read(&again, process->entry_path) == 0) {
             entry_release(&process->entry);
@@ -442,8 +464,9 @@ static void scan_find_late_files(struct manifest_process *process, const char *d
     scan_find_files(process, directory);
 }
 
-static void scan_read_entry(struct manifest_job *job, struct manifest_process *process,
-                            const char *directory, const char *name)
+static void scan_read_entry(const struct manifest *manifest, struct manifest_job *job,
+                            struct manifest_process *process, const char *directory,
+                            const char *name)
 {
     scan_init_process(process);
     process->entry_path = scan_joined(directory, name);
@@ -451,7 +474,7 @@ static void scan_read_entry(struct manifest_job *job, struct manifest_process *p
         scan_take_damaged(process, name);
         return;
     }
-    scan_wait_for_end(job, process);
+    scan_wait_for_end(manifest, job, process);
     bool ended = process->entry.end;
     scan_find_files(process, directory);
     scan_see_state(process);
@@ -484,7 +507,7 @@ static void scan_add_entries(struct manifest *manifest, struct manifest_job *job
     for (int i = 0; i < count && !scan_stops(manifest); i++) {
         if (!scan_ends_with(items[i]->d_name, ENTRY_SUFFIX))
             continue;
-        scan_read_entry(job, &process, directory, items[i]->d_name);
+        scan_read_entry(manifest, job, &process, directory, items[i]->d_name);
         scan_add_process(manifest, job, &process);
         scan_tell(manifest, 1, 0);
     }

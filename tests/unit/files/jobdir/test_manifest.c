@@ -346,6 +346,69 @@ static void a_rank_that_has_ended_is_waited_for(void **state)
     free(boot);
 }
 
+/* Naps that take no time, and what happens meanwhile. */
+static struct {
+    bool is_on;
+    unsigned slept;
+    unsigned files_until, end_at; /* after so many naps; 0: never */
+    struct last_words *words;
+} fake;
+
+int nanosleep(const struct timespec *pause, struct timespec *left)
+{
+    char name[32];
+    if (!fake.is_on)
+        return clock_nanosleep(CLOCK_MONOTONIC, 0, pause, left);
+    fake.slept++;
+    snprintf(name, sizeof name, "a/other.%u", fake.slept);
+    if (fake.slept % 100 == 0 && fake.slept <= fake.files_until && /* every two seconds */
+        unlink(path_of(name)))
+        write_file(name, "");
+    if (fake.slept == fake.end_at)
+        write_the_end(fake.words);
+    return 0;
+}
+
+/* A rank that is gone, and whose collector holds the entry. Its state when the job is read. */
+static enum manifest_state wait_for_rank(unsigned files_until, unsigned end_at)
+{
+    struct last_words words;
+    char *boot, more[256];
+    assert_int_equal(process_boot_id(&boot), 0);
+    snprintf(more, sizeof more, "boot %s\nlocked 1\npid_namespace 1\n", boot);
+    add("a", 0, 1, 10, more);
+    assert_int_equal(entry_read(&words.entry, path_of("a/rank-00000.10.entry")), 0);
+    unlink(path_of("a/rank-00000.10.entry"));
+    assert_int_equal(
+        entry_writer_open(&words.writer, path_of("a/rank-00000.10.entry"), &words.entry), 0);
+    entry_writer_process_ended(words.writer);
+    fake.is_on = true;
+    fake.slept = 0;
+    fake.files_until = files_until;
+    fake.end_at = end_at;
+    fake.words = &words;
+    struct manifest *manifest = opened(root);
+    fake.is_on = false;
+    enum manifest_state state = manifest->jobs[0].processes[0].state;
+    if (state == MANIFEST_RUNNING)
+        entry_writer_close(words.writer);
+    unlink(path_of("a/rank-00000.10.entry"));
+    entry_release(&words.entry);
+    manifest_free(manifest);
+    free(boot);
+    return state;
+}
+
+static void ranks_are_waited_for_as_long_as_files_come(void **state)
+{
+    (void)state;
+    assert_int_equal(wait_for_rank(0, 0), MANIFEST_RUNNING);
+    assert_int_equal(fake.slept, 250);                                 /* five seconds */
+    assert_int_equal(wait_for_rank(UINT32_MAX, 1000), MANIFEST_ENDED); /* after 20 s */
+    assert_int_equal(wait_for_rank(500, 0), MANIFEST_RUNNING);
+    assert_in_range(fake.slept, 749, 751); /* ten and five */
+}
+
 /* Of a process in another namespace its number says nothing here, but its collector does. */
 static void
 a_rank_in_another_namespace_is_waited_for_when_its_collector_knows_of_its_end(void **state)
@@ -540,6 +603,7 @@ int main(void)
         TEST(profiles_by_name_are_a_job),
         TEST(who_runs_and_who_was_cut_short),
         TEST(a_rank_that_has_ended_is_waited_for),
+        TEST(ranks_are_waited_for_as_long_as_files_come),
         TEST(a_rank_in_another_namespace_is_waited_for_when_its_collector_knows_of_its_end),
         TEST(where_nothing_is_a_sentence_says_so),
         TEST(a_copy_of_a_profile_counts_once),
