@@ -185,6 +185,18 @@ export function testSearch(world) {
             );
             assert.match(await session.state(), /all/);
         }
+        /* of a line of source: the paths that lead there */
+        await session.go("source");
+        const leading = page.locator(".leading .nowrap"),
+            paths = Number(
+                /([\d,]+) call paths? leads? here/.exec(await session.text())[1].replace(",", ""),
+            );
+        if (paths > 8) {
+            assert.equal(await leading.count(), 8);
+            await page.locator("[data-more=leading] button").click();
+            await session.settle();
+            assert.equal(await leading.count(), Math.min(paths, 2000));
+        }
         await session.go("timeline", { opt: `at:${said.program.peak_ns}` });
         const card = page.locator(".card", { hasText: "Who held memory at" });
         const few = await card.locator("dt").count();

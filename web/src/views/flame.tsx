@@ -386,9 +386,7 @@ function BlocksChoice({ profile }: ViewProps): JSX.Element {
             {threads.length > 1 &&
                 choice(
                     "thread",
-                    threads
-                        .slice(0, 200)
-                        .map(({ tid, name }) => [String(tid), `${tid} ${name ?? ""}`.trim()]),
+                    threads.map(({ tid, name }) => [String(tid), `${tid} ${name ?? ""}`.trim()]),
                 )}
         </>
     );

@@ -106,7 +106,6 @@ function useNamed(profile: Profile): Named[] {
         ...named,
         ...marks
             .filter((mark) => mark.kind === "mark")
-            .slice(0, 200)
             .map((mark) => ({
                 title: `mark ${mark.name ?? ""}, at ${duration(mark.time_ns)}`,
                 ns: mark.time_ns,

@@ -18,6 +18,7 @@ import { go, link, state } from "../state/state.ts";
 import { getOption, withOptions } from "../state/url.ts";
 import { Code, type LineFigures } from "../widgets/code.tsx";
 import { saveText } from "../widgets/save.ts";
+import { shortList } from "../widgets/more.tsx";
 import { Table, type Column } from "../widgets/table.tsx";
 import { SpreadCards, spreadOf, type Spreads } from "./spread.tsx";
 import { Ready, useLoaded } from "../widgets/states.tsx";
@@ -470,8 +471,9 @@ const detail = [
 interface LineFacts {
     figures: { name: string; sure: string; value: number }[];
     spread: Spreads;
-    count: number;
-    paths: { node: number; value: number }[];
+    of: CallTree;
+    order: readonly number[]; /* its sites, those with most first */
+    column: Float64Array;
 }
 
 /* The sums of all that `detail` needs, over some call paths. */
@@ -526,11 +528,9 @@ async function whatOfLine(data: Data, group: number): Promise<LineFacts> {
     return {
         figures,
         spread: await spreadOf(profile, sites),
-        count: order.length,
-        paths: order.slice(0, 8).map((site) => ({
-            node: of.tree.siteNode[site]!,
-            value: column[site]!,
-        })),
+        of,
+        order,
+        column,
     };
 }
 
@@ -566,13 +566,29 @@ function LineFigures({
 
 /* All metrics of a line, and the call paths that lead to it. */
 function Leading({ data, file, line }: { data: Data; file: number; line: number }): JSX.Element {
-    const { profile, metric, of, lines } = data;
+    const { profile, metric, lines } = data;
     const group = useMemo(() => {
         for (let at = 1; at < lines.groupCount; at++)
             if (lines.file[at] === file && lines.number[at] === line) return at;
         return 0;
     }, [lines, file, line]);
     const unit = profile.unitOf(metric);
+    /* those with most first */
+    const pathsOf = (found: LineFacts) => {
+        const { shown, more } = shortList("leading", found.order, 8, (rest) =>
+            format(
+                rest.reduce((sum, site) => sum + found.column[site]!, 0),
+                unit,
+            ),
+        );
+        return {
+            more,
+            shown: shown.map((site) => ({
+                node: found.of.tree.siteNode[site]!,
+                value: found.column[site]!,
+            })),
+        };
+    };
     const loaded = useLoaded(
         async () =>
             !group
@@ -592,19 +608,17 @@ function Leading({ data, file, line }: { data: Data; file: number; line: number 
                             <LineFigures profile={profile} line={line} found={found} />
                             <SpreadCards of={found.spread} />
                             <h2 class="lesser">
-                                {exact(found.count, "count")}{" "}
-                                {found.count === 1 ? "call path leads" : "call paths lead"} here
-                                {found.count > found.paths.length
-                                    ? `; the ${found.paths.length} with most`
-                                    : ""}
+                                {exact(found.order.length, "count")}{" "}
+                                {found.order.length === 1 ? "call path leads" : "call paths lead"}{" "}
+                                here
                             </h2>
-                            {found.paths.map((path) => (
+                            {pathsOf(found).shown.map((path) => (
                                 <div
                                     class="nowrap"
                                     key={path.node}
-                                    title={of.passes
+                                    title={found.of.passes
                                         .path(path.node)
-                                        .map((at) => of.names.ofLine(at))
+                                        .map((at) => found.of.names.ofLine(at))
                                         .join("\n")}>
                                     <a href={link({ view: "flame", node: path.node, opt: "" })}>
                                         {format(path.value, unit)}
@@ -614,12 +628,13 @@ function Leading({ data, file, line }: { data: Data; file: number; line: number 
                                             ? share(path.value / data.filesInclusive[file + 1]!)
                                             : ""}
                                     </span>{" "}
-                                    {ownLines(of, path.node)
+                                    {ownLines(found.of, path.node)
                                         .slice(0, 10)
-                                        .map((at) => of.names.shortOfLine(at))
+                                        .map((at) => found.of.names.shortOfLine(at))
                                         .join(" ← ")}
                                 </div>
                             ))}
+                            {pathsOf(found).more}
                         </>
                     )
                 }
