@@ -369,11 +369,23 @@ void facts_add_with_reallocs(struct strbuf *out, const struct profile *profile)
         strbuf_add_string(out, " in all");
 }
 
+/* Of a job: did a rank run on behind what is here of it? */
+static bool facts_has_rank_left(const struct profile *profile)
+{
+    for (size_t i = 0; i < profile->rank_count; i++) {
+        const struct profile_rank *rank = &profile->ranks[i];
+        if (!rank->beside && (!strcmp(rank->state, "left") || !strcmp(rank->state, "cut") ||
+                              !strcmp(rank->state, "running")))
+            return true;
+    }
+    return false;
+}
+
 bool facts_is_whole_run(const struct profile *profile)
 {
     return profile->complete && !profile_get(profile, PROFILE_META_WINDOW_FROM) &&
            !profile_get(profile, PROFILE_META_ENDED_ON) && !facts_is_snapshot(profile) &&
-           !facts_is_detached(profile);
+           !facts_is_detached(profile) && !facts_has_rank_left(profile);
 }
 
 bool facts_is_of(const struct profile *profile, enum memory_level level)

@@ -454,6 +454,8 @@ static void what_nobody_saw_is_not_written(void **state)
     struct strbuf outcome = STRBUF_INIT;
     facts_add_outcome(&outcome, profile);
     assert_string_equal(outcome.data, "how 2 ranks ended is not known");
+    assert_false(facts_is_whole_run(profile));
+    assert_string_equal(facts_of_what_is_left(profile), "left at end");
     strbuf_release(&outcome);
     profile_free(profile);
     job_tree_release(&tree);
