@@ -70,7 +70,7 @@ tidemark held --json behind.tmk | top_rows '"\(.kind) \(.name) \(.retained_block
 echo "== stdio's buffers hold nothing, though old addresses are in them; leaks sees these as memcheck does"
 echo "short" >short
 tidemark record -q --held -o stdio.tmk "$VICTIMS/held_stdio" "$PWD/short"
-tidemark held --json stdio.tmk | jq -r '.holders as $all | .holders[] | select(.function == "make_kept") |
+tidemark held --json stdio.tmk | jq -r '.holders as $all | .holders[] | select(.through == "make_kept") |
     "\(.own_bytes) below \($all[.parent - 1] | .name // .kind)"' | sort
 tidemark held -w 120 stdio.tmk | sed -n 's/.* are held, //p'
 tidemark leaks stdio.tmk | head -1

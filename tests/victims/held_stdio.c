@@ -1,5 +1,5 @@
-/* Addresses that buffers of stdio were left with: their memory was a table before. Two blocks are held by variables
- * beside them, the third by nothing. */
+/* Addresses that buffers of stdio were left with, and a FILE behind what is set of it: their memory was a table before.
+ * Three blocks are held by variables beside them, the fourth by nothing. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -7,7 +7,7 @@
 
 enum { BUFFER = 4096 };
 
-void *by_file, *by_output; /* 10,000 and 7,000 bytes */
+void *by_file, *by_output, *by_stream; /* 10,000, 7,000 and 5,000 bytes */
 
 APART static void *make_kept(size_t bytes)
 {
@@ -20,6 +20,21 @@ APART static void make_table(void *first, void *second)
     for (size_t i = BUFFER / sizeof *table / 2; i < BUFFER / sizeof *table; i++)
         table[i] = i % 2 ? first : second;
     free((void *)table);
+}
+
+/* A FILE from fopen() has about 59 words. */
+APART static void make_tables_of_files(void *first)
+{
+    enum { FROM = 44, LEAST = 440, MOST = 600 };
+    void *volatile *tables[(MOST - LEAST) / 16];
+    for (size_t k = 0; k < sizeof tables / sizeof *tables; k++) {
+        size_t bytes = LEAST + 16 * k;
+        tables[k] = malloc(bytes);
+        for (size_t i = FROM; i < bytes / sizeof *tables[k]; i++)
+            tables[k][i] = first;
+    }
+    for (size_t k = 0; k < sizeof tables / sizeof *tables; k++)
+        free((void *)tables[k]);
 }
 
 APART static void scrub(void)
@@ -42,6 +57,8 @@ APART static void fill(FILE *file)
 
 int main(int argc, char **argv)
 {
+    by_stream = make_kept(5000);
+    make_tables_of_files(by_stream);
     FILE *file = fopen(argc > 1 ? argv[1] : argv[0], "r");
     if (!file)
         abort();

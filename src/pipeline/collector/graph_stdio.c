@@ -9,8 +9,11 @@ enum {
     WORD = sizeof(uint64_t),
     BUFFER = 56 / WORD,
     BUFFER_END = 64 / WORD,
+    WIDE_DATA = 160 / WORD,
+    WIDE_POINTERS = 11, /* of struct _IO_wide_data */
     VTABLE = 216 / WORD,
     FILE_WORDS = VTABLE + 1,
+    MOST_WORDS = 64, /* of a FILE with its lock and wide pointers */
     PIECE_WORDS = 512
 };
 
@@ -27,14 +30,30 @@ static bool graph_stdio_is_in_libc(const struct smaps *smaps, uint64_t address)
     return name && (!strncmp(name, "/libc.", 6) || !strncmp(name, "/libc-", 6));
 }
 
-static void graph_stdio_see(struct graph *graph, const struct smaps *smaps, const uint64_t *file)
+static bool graph_stdio_is_file(const struct smaps *smaps, const uint64_t *file)
+{
+    return graph_stdio_is_flags(file[0]) && graph_stdio_is_in_libc(smaps, file[VTABLE]);
+}
+
+static void graph_stdio_see_buffer(struct graph *graph, const uint64_t *file)
 {
     uint64_t start = file[BUFFER], end = file[BUFFER_END];
     uint32_t block = start < end ? graph_find(graph, start) : GRAPH_NONE;
     if (block != GRAPH_NONE && graph->blocks[block].address == start &&
-        graph->blocks[block].size_bytes == end - start &&
-        graph_stdio_is_in_libc(smaps, file[VTABLE]))
+        graph->blocks[block].size_bytes == end - start)
         graph_borrow_after(graph, block, NULL, 0);
+}
+
+/* What is set of a FILE that is a block. */
+static void graph_stdio_see_rest(struct graph *graph, uint32_t block, const uint64_t *file)
+{
+    uint64_t words[MOST_WORDS], address = graph->blocks[block].address;
+    uint64_t set = (file[WIDE_DATA] - address) / WORD + WIDE_POINTERS;
+    bool is_behind = file[WIDE_DATA] >= address + FILE_WORDS * WORD && set <= MOST_WORDS &&
+                     set * WORD <= graph->blocks[block].size_bytes;
+    size_t count = is_behind ? set : FILE_WORDS;
+    if (graph->memory.read(graph->memory.context, address, words, count))
+        graph_borrow_after(graph, block, words, count);
 }
 
 void graph_stdio_see_blocks(struct graph *graph, const struct smaps *smaps,
@@ -43,8 +62,11 @@ void graph_stdio_see_blocks(struct graph *graph, const struct smaps *smaps,
     uint64_t file[FILE_WORDS];
     for (uint32_t i = 0; i < graph->count; i++)
         if (graph_stdio_is_flags(first_words[i]) && graph->blocks[i].size_bytes >= sizeof file &&
-            graph->memory.read(graph->memory.context, graph->blocks[i].address, file, FILE_WORDS))
-            graph_stdio_see(graph, smaps, file);
+            graph->memory.read(graph->memory.context, graph->blocks[i].address, file, FILE_WORDS) &&
+            graph_stdio_is_file(smaps, file)) {
+            graph_stdio_see_buffer(graph, file);
+            graph_stdio_see_rest(graph, i, file);
+        }
 }
 
 void graph_stdio_see_variables(struct graph *graph, const struct smaps *smaps, uint64_t start,
@@ -57,7 +79,8 @@ void graph_stdio_see_variables(struct graph *graph, const struct smaps *smaps, u
             continue;
         for (size_t i = 0; i < PIECE_WORDS; i++)
             if (graph_stdio_is_flags(words[i]) &&
-                memory->read(memory->context, at + i * WORD, file, FILE_WORDS))
-                graph_stdio_see(graph, smaps, file);
+                memory->read(memory->context, at + i * WORD, file, FILE_WORDS) &&
+                graph_stdio_is_file(smaps, file))
+                graph_stdio_see_buffer(graph, file);
     }
 }

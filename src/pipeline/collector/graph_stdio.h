@@ -2,9 +2,14 @@
  * contains, and behind that what the memory held before. Words in them are no pointers of the
  * program, although some look so.
  *
- *   0            56         64                216
- *   _flags ┊ … ┊ buf_base ┊ buf_end ┊ … ┊ vtable        a block, or a variable of the C library
- *   0xfbad…       └──────────┴──▶ a block of their own
+ *   0            56         64           160                  216
+ *   _flags ┊ … ┊ buf_base ┊ buf_end ┊ … ┊ _wide_data ┊ … ┊ vtable ┊ … ┊ wide pointers, codecvt
+ *   0xfbad…       │          │             └──────────────────────────────▲
+ *                 └──────────┴──▶ a block of their own
+ *
+ * A FILE is a block, or a variable of the C library. Of a block from fopen() the words behind the
+ * pointers of wide characters are never set, unless the stream is one of wide characters. They
+ * keep what the memory held before, too.
  *
  * So these words are weak references (graph.h): what they point to is reached, as memcheck says,
  * but it is not held by them. A buffer that is a part of a larger block stays as it is. */

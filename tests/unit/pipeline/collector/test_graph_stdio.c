@@ -37,6 +37,12 @@ static bool read_words(void *context, uint64_t address, uint64_t *words, size_t 
     return true;
 }
 
+static bool is_no_vtable(void *context, uint64_t address)
+{
+    (void)context, (void)address;
+    return false;
+}
+
 static void make_file(uint64_t *at, uint64_t buffer, uint64_t bytes, uint64_t vtable)
 {
     at[0] = 0x1234567800000000 | 0xfbad2488;
@@ -45,10 +51,11 @@ static void make_file(uint64_t *at, uint64_t buffer, uint64_t bytes, uint64_t vt
     at[27] = vtable;
 }
 
-/* Returns whether the block that buffer and output point to is held by a word of one of them. */
-static bool holds(uint32_t block)
+/* Returns whether the block that buffer and output point to, and the FILE at one of its words, is
+ * held by a word of the block. */
+static bool holds_at(uint32_t block, size_t at)
 {
-    const struct graph_memory memory = {.read = read_words};
+    const struct graph_memory memory = {.read = read_words, .is_vtable = is_no_vtable};
     uint64_t first_words[BLOCKS] = {heap[0]}, kept = blocks[KEPT_BLOCK].address;
     uint64_t root = blocks[block].address;
     struct graph graph;
@@ -57,6 +64,11 @@ static bool holds(uint32_t block)
     assert_int_equal(graph_begin(&graph, blocks, BLOCKS, &memory), 0);
     assert_int_equal(graph_keep_holders(&graph, NULL, 0), 0);
     graph_add_roots(&graph, 0x9000, &root, 1);
+    uint64_t words[FILE_BYTES / 8];
+    memcpy(words, heap, sizeof words);
+    words[7] = words[8] = 0;
+    words[at] = heap[at] = kept;
+    graph_add_words(&graph, FILE_BLOCK, words, FILE_BYTES / 8);
     graph_add_words(&graph, BUFFER_BLOCK, &kept, 1);
     graph_add_words(&graph, OUTPUT_BLOCK, &kept, 1);
     graph_stdio_see_blocks(&graph, &smaps, first_words);
@@ -65,6 +77,30 @@ static bool holds(uint32_t block)
     free(chain.nodes);
     graph_release(&graph);
     return chain.count != 0;
+}
+
+static bool holds(uint32_t block)
+{
+    return holds_at(block, 1);
+}
+
+static void what_of_a_file_was_never_set_holds_nothing(void **state)
+{
+    enum { WIDE = 30, POINTERS = 11 };
+    (void)state;
+    memset(heap, 0, sizeof heap);
+    make_file(heap, 0, 0, LIBC + 0x4000);
+    heap[20] = HEAP + WIDE * 8;
+    assert_true(holds_at(FILE_BLOCK, 9) && holds_at(FILE_BLOCK, 13));
+    memset(heap + 1, 0, 13 * 8);
+    assert_true(holds_at(FILE_BLOCK, WIDE + POINTERS - 1));
+    heap[WIDE + POINTERS - 1] = 0;
+    assert_false(holds_at(FILE_BLOCK, WIDE + POINTERS));
+    heap[20] = HEAP + FILE_BYTES; /* elsewhere */
+    assert_false(holds_at(FILE_BLOCK, 28));
+    heap[27] = HEAP; /* no FILE */
+    assert_true(holds_at(FILE_BLOCK, 28));
+    memset(heap, 0, sizeof heap);
 }
 
 static void buffers_of_blocks_and_variables_hold_nothing(void **state)
@@ -102,6 +138,7 @@ static void what_only_looks_like_a_file_is_none(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_of_a_file_was_never_set_holds_nothing),
         cmocka_unit_test(buffers_of_blocks_and_variables_hold_nothing),
         cmocka_unit_test(what_only_looks_like_a_file_is_none),
     };
