@@ -31,6 +31,11 @@ recorded on_a_small_stack
 recorded within_a_call
 lost run.tmk | cut -d' ' -f1,2
 
+echo "== whatever else the program does meanwhile"
+for way in by_a_thread_that_goes_on beside_an_exit beside_jumps by_two by_a_call_of_its_own; do
+    recorded $way
+done
+
 echo "== a child, whose end nobody else tells"
 recorded as_a_child
 lost run.tmk

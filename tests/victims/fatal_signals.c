@@ -4,6 +4,7 @@
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stddef.h>
 #include <sys/prctl.h>
@@ -139,6 +140,130 @@ static void by_its_own_handler(int number)
     die(number);
 }
 
+/* Without Tidemark the thread that kills the process does not come to its next line. */
+static void *kills_and_goes_on(void *number)
+{
+    kill(getpid(), *(int *)number);
+    CHECK(write(STDOUT_FILENO, "went on ", 8) == 8);
+    for (;;)
+        pause();
+}
+
+static void by_a_thread_that_goes_on(int number)
+{
+    pthread_t thread;
+    CHECK(!pthread_create(&thread, NULL, kills_and_goes_on, &number));
+    for (;;)
+        pause();
+}
+
+static void make_the_look_long(void)
+{
+    for (int i = 0; i < 100000; i++)
+        kept[2] = keep(malloc(16));
+}
+
+/* Another thread exits while the signal ends the process. */
+static void *exits_soon(void *unused)
+{
+    struct timespec soon = {0, 300000};
+    nanosleep(&soon, NULL);
+    _exit(unused ? 97 : 98);
+}
+
+static void beside_an_exit(int number)
+{
+    pthread_t thread;
+    make_the_look_long();
+    sigset_t all, before;
+    sigfillset(&all);
+    CHECK(!pthread_sigmask(SIG_BLOCK, &all, &before));
+    CHECK(!pthread_create(&thread, NULL, exits_soon, NULL));
+    CHECK(!pthread_sigmask(SIG_SETMASK, &before, NULL));
+    die(number);
+}
+
+static sigjmp_buf back;
+
+static void jumps(int number)
+{
+    (void)number;
+    siglongjmp(back, 1);
+}
+
+static void *kills_soon(void *number)
+{
+    usleep(5000);
+    CHECK(!kill(getpid(), *(int *)number));
+    return NULL;
+}
+
+/* A timer's handler that jumps, as it may in a program that does not expect to die in between. */
+static void beside_jumps(int number)
+{
+    struct itimerspec often = {.it_value.tv_nsec = 200000, .it_interval.tv_nsec = 200000};
+    struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGALRM};
+    static volatile int jumped;
+    sigset_t all, before;
+    pthread_t thread;
+    timer_t timer;
+    sigfillset(&all);
+    make_the_look_long();
+    CHECK(signal(SIGALRM, jumps) == SIG_DFL);
+    CHECK(!pthread_sigmask(SIG_BLOCK, &all, &before));
+    CHECK(!pthread_create(&thread, NULL, kills_soon, &number));
+    CHECK(!pthread_sigmask(SIG_SETMASK, &before, NULL));
+    CHECK(!timer_create(CLOCK_MONOTONIC, &event, &timer));
+    if (sigsetjmp(back, 1) == 0)
+        CHECK(!timer_settime(timer, 0, &often, NULL));
+    while (jumped++ < 10000)
+        pause();
+    _exit(94);
+}
+
+/* The first of two that come at once ends it: the kernel takes the lower number. */
+static void by_two(int number)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    CHECK(!sigprocmask(SIG_BLOCK, &all, &before));
+    CHECK(!kill(getpid(), number) && !kill(getpid(), SIGHUP));
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    _exit(95);
+}
+
+static struct sigaction found;
+
+static void passes_on(int number, siginfo_t *info, void *context)
+{
+    if (found.sa_flags & SA_SIGINFO)
+        found.sa_sigaction(number, info, context);
+    signal(number, SIG_DFL);
+    raise(number);
+}
+
+/* A handler by a system call of the program's own, which calls the one that it has found. */
+static void by_a_call_of_its_own(int number)
+{
+    struct { /* the kernel's struct */
+        void *handler;
+        unsigned long flags;
+        void *restorer;
+        uint64_t mask;
+    } act, before;
+    struct sigaction by_libc = {.sa_sigaction = passes_on, .sa_flags = SA_SIGINFO};
+    CHECK(!syscall(SYS_rt_sigaction, number, NULL, &before, 8));
+    CHECK(!sigaction(number, &by_libc, NULL));
+    CHECK(!syscall(SYS_rt_sigaction, number, NULL, &act, 8)); /* has a restorer */
+    if ((sighandler_t)before.handler != SIG_DFL) {
+        found.sa_sigaction = (void (*)(int, siginfo_t *, void *))before.handler;
+        found.sa_flags = (int)before.flags;
+    }
+    act.flags |= SA_NODEFER;
+    CHECK(!syscall(SYS_rt_sigaction, number, &act, NULL, 8));
+    die(number);
+}
+
 /* No call but those that a program needs to kill itself at all. */
 static void under_a_filter(int number)
 {
@@ -254,6 +379,11 @@ int main(int argc, char **argv)
         {"in_a_register", in_a_register},
         {"after_a_handler", after_a_handler},
         {"by_its_own_handler", by_its_own_handler},
+        {"by_a_thread_that_goes_on", by_a_thread_that_goes_on},
+        {"beside_an_exit", beside_an_exit},
+        {"beside_jumps", beside_jumps},
+        {"by_two", by_two},
+        {"by_a_call_of_its_own", by_a_call_of_its_own},
         {"under_a_filter", under_a_filter},
         {"on_a_small_stack", on_a_small_stack},
         {"after_a_vfork", after_a_vfork},

@@ -1,10 +1,11 @@
-/* Handler and bookkeeping of fatal_signals.h. The handler needs three system calls to die of the
- * signal: the kernel has set the default by then (SA_RESETHAND) and does not block the signal
- * (SA_NODEFER), so that a second one ends the process at once, while the first waits for the
- * collector. */
+/* Handler and bookkeeping of fatal_signals.h. By the time the handler runs, the kernel has set the
+ * default again (SA_RESETHAND). While it waits for the collector, the signals that end the program
+ * are not blocked, so that a second one ends it at once; the others are: a handler of the program's
+ * might jump out of ours. */
 #include "recorder/fatal_signals.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -44,21 +45,92 @@ static struct session_cut fatal_signals_cut(const ucontext_t *context)
     return cut;
 }
 
+/* The signal that ends a process, and which process: the child of a vfork has its parent's memory,
+ * and that of a fork a copy. */
+static _Atomic uint64_t fatal_signals_first;
+enum { NUMBER_BITS = 8 };
+
+static int fatal_signals_first_of(uint64_t process)
+{
+    uint64_t first = atomic_load(&fatal_signals_first);
+    return first >> NUMBER_BITS == process ? (int)(first & ((1 << NUMBER_BITS) - 1)) : 0;
+}
+
+/* The signal that came first, if this is not the first; else 0. */
+static int fatal_signals_claim(uint64_t process, int number)
+{
+    uint64_t before = atomic_load(&fatal_signals_first);
+    uint64_t claim = process << NUMBER_BITS | (uint64_t)number;
+    while (before >> NUMBER_BITS != process)
+        if (atomic_compare_exchange_strong(&fatal_signals_first, &before, claim))
+            return 0;
+    return fatal_signals_first_of(process);
+}
+
+static void fatal_signals_unblock(const sigset_t *signals)
+{
+    enum { KERNEL_SET_BYTES = 8 };
+    syscall(SYS_rt_sigprocmask, SIG_UNBLOCK, signals, NULL, KERNEL_SET_BYTES);
+}
+
+/* A handler that the program set by a system call of its own, and that calls ours as the one before
+ * (Go), would otherwise get the signal again, and call ours again. */
+static void fatal_signals_die(long process, int number)
+{
+    const struct sigaction by_default = {.sa_handler = SIG_DFL};
+    sigset_t signals;
+    sigemptyset(&signals);
+    sigaddset(&signals, number);
+    REAL(sigaction)(number, &by_default, NULL);
+    fatal_signals_unblock(&signals);
+    syscall(SYS_tgkill, process, syscall(SYS_gettid), number);
+}
+
+/* Those that the program has not blocked itself. */
+static void fatal_signals_let_second_end(const ucontext_t *context)
+{
+    sigset_t signals;
+    sigemptyset(&signals);
+    EACH_FATAL_SIGNAL(signal)
+    if (!sigismember(&context->uc_sigmask, signal->number))
+        sigaddset(&signals, signal->number);
+    fatal_signals_unblock(&signals);
+}
+
 static void fatal_signals_end(int number, siginfo_t *info, void *context)
 {
     (void)info;
     long process = syscall(SYS_getpid);
-    struct session_cut cut = fatal_signals_cut(context);
     if (process == 1)
         return;
-    session_end_by_signal(number, &cut);
-    syscall(SYS_tgkill, process, syscall(SYS_gettid), number);
+    int first = fatal_signals_claim((uint64_t)process, number);
+    if (!first) {
+        struct session_cut cut = fatal_signals_cut(context);
+        fatal_signals_let_second_end(context);
+        session_end_by_signal(number, &cut);
+    }
+    fatal_signals_die(process, first ? first : number);
 }
 
+void fatal_signals_prevail(void)
+{
+    if (permitted_calls_is_forbidden(CALL_DIE | CALL_PID | CALL_TID))
+        return;
+    long process = syscall(SYS_getpid);
+    int first = fatal_signals_first_of((uint64_t)process);
+    if (first)
+        fatal_signals_die(process, first);
+}
+
+/* Faults of ours must stay the program's death. */
 static struct sigaction fatal_signals_ours(void)
 {
+    static const int faults[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS, SIGABRT};
     struct sigaction ours = {.sa_sigaction = fatal_signals_end,
-                             .sa_flags = SA_SIGINFO | SA_RESETHAND | SA_NODEFER};
+                             .sa_flags = SA_SIGINFO | SA_RESETHAND};
+    sigfillset(&ours.sa_mask);
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
+        sigdelset(&ours.sa_mask, faults[i]);
     return ours;
 }
 
@@ -97,11 +169,11 @@ void fatal_signals_watch(void)
     errno = saved_errno;
 }
 
-void fatal_signals_let_go(void)
+bool fatal_signals_let_go(void)
 {
     int saved_errno = errno;
     if (!fatal_signals_watched)
-        return;
+        return false;
     fatal_signals_watched = false;
     EACH_FATAL_SIGNAL(signal)
     {
@@ -110,6 +182,7 @@ void fatal_signals_let_go(void)
             REAL(sigaction)(signal->number, &signal->wanted, NULL);
     }
     errno = saved_errno;
+    return true;
 }
 
 static struct fatal_signal *fatal_signals_find(int number)
@@ -146,4 +219,26 @@ int fatal_signals_act(int number, const struct sigaction *wanted, struct sigacti
     if (replaces)
         signal->wanted = asked;
     return 0;
+}
+
+static bool fatal_signals_meets_this_thread(pid_t process, int number)
+{
+    struct sigaction now;
+    uint64_t blocked = 0;
+    if (!fatal_signals_watched || !fatal_signals_find(number) ||
+        permitted_calls_is_forbidden(CALL_DIE | CALL_PID | CALL_TID | CALL_SIGNALS) ||
+        process != syscall(SYS_getpid) || REAL(sigaction)(number, NULL, &now) != 0 ||
+        !fatal_signals_is_ours(&now))
+        return false;
+    syscall(SYS_rt_sigprocmask, SIG_BLOCK, NULL, &blocked, sizeof blocked);
+    return !(blocked >> (number - 1) & 1);
+}
+
+int fatal_signals_kill(pid_t process, int number)
+{
+    if (process > 0)
+        fatal_signals_will_send(process, number);
+    if (fatal_signals_meets_this_thread(process, number))
+        return (int)syscall(SYS_tgkill, process, syscall(SYS_gettid), number);
+    return REAL(kill)(process, number);
 }

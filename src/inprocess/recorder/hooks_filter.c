@@ -78,15 +78,16 @@ HOOK int prctl(int option, ...)
     unsigned long a = va_arg(rest, unsigned long), b = va_arg(rest, unsigned long),
                   c = va_arg(rest, unsigned long), d = va_arg(rest, unsigned long);
     va_end(rest);
-    if (unlikely(option == PR_SET_SECCOMP || option == PR_SET_SYSCALL_USER_DISPATCH))
-        fatal_signals_let_go();
+    bool watches = unlikely(option == PR_SET_SECCOMP || option == PR_SET_SYSCALL_USER_DISPATCH) &&
+                   fatal_signals_let_go();
     int status = real.prctl ? real.prctl(option, a, b, c, d)
                             : (int)hooks_filter_raw_syscall(SYS_prctl, option, (long)a, (long)b,
                                                             (long)c, (long)d, 0);
     if (unlikely(option == PR_SET_SECCOMP)) {
         if (status == 0)
             hooks_filter_see(a, (const void *)b);
-        fatal_signals_watch();
+        if (watches)
+            fatal_signals_watch();
     }
     if (unlikely(option == PR_SET_TSC) && status == 0 && a == PR_TSC_SIGSEGV) {
         thread_stop_recording();
@@ -107,8 +108,7 @@ __attribute__((used)) static long hooks_filter_seccomp_by_syscall(long number,
                                                                   const void *argument)
 {
     bool installs = operation == SECCOMP_SET_MODE_FILTER || operation == SECCOMP_SET_MODE_STRICT;
-    if (installs)
-        fatal_signals_let_go();
+    bool watches = installs && fatal_signals_let_go();
     long result = real.syscall ? real.syscall(number, operation, flags, argument)
                                : hooks_filter_raw_syscall(number, (long)operation, (long)flags,
                                                           (long)argument, 0, 0, 0);
@@ -118,7 +118,7 @@ __attribute__((used)) static long hooks_filter_seccomp_by_syscall(long number,
         hooks_filter_see(SECCOMP_MODE_FILTER, argument);
     else if (taken && operation == SECCOMP_SET_MODE_STRICT)
         hooks_filter_see(SECCOMP_MODE_STRICT, NULL);
-    if (installs)
+    if (watches)
         fatal_signals_watch();
     return result;
 }

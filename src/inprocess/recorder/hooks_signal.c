@@ -47,8 +47,6 @@ HOOKED(raise)
 
 HOOK int kill(pid_t process, int number)
 {
-    if (process > 0)
-        fatal_signals_will_send(process, number);
-    return REAL(kill)(process, number);
+    return fatal_signals_kill(process, number);
 }
 HOOKED(kill)

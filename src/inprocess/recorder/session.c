@@ -805,6 +805,8 @@ static void session_end_as(enum wire_end_kind kind, int status, const struct ses
 void session_end(int status)
 {
     bool is_known = status != (int)SESSION_STATUS_UNKNOWN;
+    if (session_is_own_process())
+        fatal_signals_prevail();
     session_end_as(is_known ? WIRE_END_EXIT : WIRE_END_NONE, status, NULL);
 }
 
