@@ -41,10 +41,16 @@ export function sumOf(column: ArrayLike<number>, wanted: Uint8Array): number {
 
 /* What a flame graph gives width to: what went, or is not known, has none. */
 export function drawnPart(column: ArrayLike<number>): Float64Array {
-    return Float64Array.from(column, (value) => (value > 0 ? value : 0));
+    const drawn = new Float64Array(column.length);
+    for (let site = 0; site < drawn.length; site++)
+        if (column[site]! > 0) drawn[site] = column[site]!;
+    return drawn;
 }
 export function wentPart(column: ArrayLike<number>): Float64Array {
-    return Float64Array.from(column, (value) => (value < 0 ? value : 0));
+    const went = new Float64Array(column.length);
+    for (let site = 0; site < went.length; site++)
+        if (column[site]! < 0) went[site] = column[site]!;
+    return went;
 }
 
 /* Of how many call paths the figure is not known. */
