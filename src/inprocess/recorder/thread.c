@@ -29,6 +29,10 @@ uint32_t (*thread_capture)(struct unwind_memory *, const struct unwind_start *) 
 
 /* Set while this thread is in thread_begin(), whose calls must not be recorded. */
 static __thread bool thread_beginning, thread_has_stopped;
+/* So many events more do not ask for a ring, because there was none when the thread asked last, and
+ * asking takes system calls. */
+static __thread uint32_t thread_unasked;
+#define REFUSED_EVENTS 63
 
 static _Atomic uint64_t thread_key; /* the key of pthread_setspecific() plus 1; 0: not made yet */
 
@@ -310,6 +314,7 @@ void thread_use_end(void)
 void thread_use_forget(void)
 {
     atomic_store(&thread_uses, 1);
+    thread_unasked = 0;
 }
 
 void thread_hold(bool hold)
@@ -355,6 +360,17 @@ static void thread_count_unrecorded(void)
         atomic_fetch_add_explicit(&header->lost_events, 1, memory_order_relaxed);
 }
 
+/* Events of a thread that records no more, or asks for no ring yet, are counted alone. */
+static bool thread_lets_pass(void)
+{
+    if (likely(!thread_has_stopped && !thread_unasked))
+        return false;
+    if (thread_unasked)
+        thread_unasked--;
+    thread_count_unrecorded();
+    return true;
+}
+
 static void thread_see_work(struct thread *thread, void *context)
 {
     if (thread->hook_frame)
@@ -390,10 +406,8 @@ struct thread *thread_begin(void)
 {
     if (thread_beginning || session_is_over())
         return NULL;
-    if (unlikely(thread_has_stopped)) {
-        thread_count_unrecorded();
+    if (thread_lets_pass())
         return NULL;
-    }
     int saved_errno = errno;
     if (unlikely(!forked_may_begin())) {
         errno = saved_errno;
@@ -414,7 +428,8 @@ struct thread *thread_begin(void)
             if (!thread->ring) /* the collector has gone */
                 thread = NULL;
         } else {
-            atomic_fetch_add_explicit(&shared_header()->lost_events, 1, memory_order_relaxed);
+            thread_count_unrecorded();
+            thread_unasked = REFUSED_EVENTS;
         }
     }
     thread_beginning = false;

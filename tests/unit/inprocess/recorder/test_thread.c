@@ -301,6 +301,39 @@ static void a_ring_serves_one_thread_after_the_other(void **state)
     in_a_process(threads_one_after_the_other);
 }
 
+/* ---- No ring ---- */
+
+static void *refused_for_a_while(void *unused)
+{
+    (void)unused;
+    hook_malloc(0x2000, 8); /* asks, and gets none */
+    view.header->chunk_limit = 64;
+    for (unsigned i = 0; i < 100; i++)
+        hook_malloc(0x3000 + 64 * i, 8);
+    return NULL;
+}
+
+static void a_thread_without_a_ring(void)
+{
+    pthread_t thread;
+    recording_open(WIRE_CHUNK_BYTES / 2, WIRE_ON_FULL_WAIT); /* a chunk for each */
+    start_merging();
+    hook_malloc(0x1000, 8);
+    view.header->chunk_limit = atomic_load(&view.header->chunk_count);
+    pthread_create(&thread, NULL, refused_for_a_while, NULL);
+    pthread_join(thread, NULL);
+    stop_merging();
+    CHECK_EQUAL(atomic_load(&view.header->lost_events), 64);
+    CHECK_EQUAL(number_of(replay_thread(replay, 1).alloc_count), 100 - 63);
+    recording_close();
+}
+
+static void a_thread_that_gets_no_ring_asks_seldom(void **state)
+{
+    (void)state;
+    in_a_process(a_thread_without_a_ring);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -310,6 +343,7 @@ int main(void)
         cmocka_unit_test(a_collector_that_leaves_lets_waiting_threads_go),
         cmocka_unit_test(a_collector_may_leave_anywhere),
         cmocka_unit_test(a_ring_serves_one_thread_after_the_other),
+        cmocka_unit_test(a_thread_that_gets_no_ring_asks_seldom),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
