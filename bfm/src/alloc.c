@@ -910,6 +910,8 @@ void *bfm_reallocarray(void *block, size_t count, size_t bytes)
 static void *alloc_take_aligned(struct heap *heap, size_t align, size_t bytes,
                                 const struct caller *caller)
 {
+    if (unlikely(align > PTRDIFF_MAX))
+        return alloc_fail();
     return TAKE(heap, WANT(bytes, align < ALIGN ? ALIGN : align, false), caller);
 }
 
@@ -918,7 +920,7 @@ static size_t alloc_power_of_two(size_t align)
 {
     if (align <= 1)
         return 1;
-    return align > PTRDIFF_MAX / 2 + 1 ? 0 : (size_t)1 << (64 - __builtin_clzl(align - 1));
+    return align > SIZE_MAX / 2 + 1 ? 0 : (size_t)1 << (64 - __builtin_clzl(align - 1));
 }
 
 void *bfm_memalign(size_t align, size_t bytes)

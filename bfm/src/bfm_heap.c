@@ -104,18 +104,40 @@ static void bfm_heap_cache_leave(struct heap *heap, struct arena *home)
     *list = home;
 }
 
+/* A process with one thread needs no locks for a fork, as nobody else changes anything. And it may
+ * not take them: a signal handler that runs before this fork is over may fork, too. */
+static bool fork_has_locks;
+
+static void bfm_heap_before_fork(void)
+{
+    if (*lock_single_threaded)
+        return;
+    heaps_lock();
+    fork_has_locks = true;
+}
+
+static void bfm_heap_after_fork(void)
+{
+    if (!fork_has_locks)
+        return;
+    fork_has_locks = false;
+    heaps_unlock();
+}
+
 /* The child has one thread. The arenas of the others are offered to new threads. The blocks in
  * their caches are lost, as a thread may have been moving them. */
 static void bfm_heap_after_fork_in_child(void)
 {
     struct heap *heap = &bfm_default_heap;
 
+    if (!fork_has_locks)
+        return;
     for (struct arena *arena = heap->arenas; arena; arena = arena->next_all)
         if (arena->owned && arena != bfm_cache->home) {
             cache_init(arena->cache, arena, arena->cache->arena);
             bfm_heap_cache_leave(heap, arena);
         }
-    heaps_unlock();
+    bfm_heap_after_fork();
 }
 
 /* ---- threads ---- */
@@ -149,9 +171,10 @@ extern void *__dso_handle __attribute__((visibility("hidden")));
 static void bfm_heap_watch_forks(void)
 {
     if (__register_atfork)
-        __register_atfork(heaps_lock, heaps_unlock, bfm_heap_after_fork_in_child, &__dso_handle);
+        __register_atfork(bfm_heap_before_fork, bfm_heap_after_fork, bfm_heap_after_fork_in_child,
+                          &__dso_handle);
     else if (pthread_atfork)
-        pthread_atfork(heaps_lock, heaps_unlock, bfm_heap_after_fork_in_child);
+        pthread_atfork(bfm_heap_before_fork, bfm_heap_after_fork, bfm_heap_after_fork_in_child);
 }
 
 /* Several threads may come here at the same time; the first does the work, and returns true. */

@@ -379,7 +379,7 @@ static void beyond_reason_is_enomem(void **unused)
     (void)unused;
     if (SANITIZED)
         return;
-    for (int power = 46; power < 63; power++) {
+    for (int power = 46; power < 64; power++) {
         errno = 0;
         assert_null(bfm_memalign((size_t)1 << power, 100));
         assert_int_equal(errno, ENOMEM);

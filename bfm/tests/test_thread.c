@@ -1,8 +1,10 @@
 /* Threads: blocks pass between them, threads end and others take over what they left, and fork in
  * the midst of it. Run under ThreadSanitizer too (preset tsan). TIDEMARK_TEST_SEED=n repeats one
  * run as far as threads can be repeated. */
+#include <errno.h>
 #include <pthread.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -198,6 +200,46 @@ static int in_child(void)
     return 0;
 }
 
+static void fork_and_wait(int signal_number)
+{
+    pid_t child = fork();
+
+    (void)signal_number;
+    if (child == 0)
+        _exit(0);
+    while (waitpid(child, NULL, 0) < 0 && errno == EINTR) {
+    }
+}
+
+static bool signals; /* in the next fork */
+
+static void signal_within_fork(void)
+{
+    if (!signals)
+        return;
+    signals = false;
+    raise(SIGUSR1);
+}
+
+/* As where a child signals its parent before the parent's fork is over. It must not have threads:
+ * this is the first test. Its handler comes before BFM's, as it is there before BFM's first call. */
+static void a_handler_may_fork_within_a_fork(void **unused)
+{
+    const struct sigaction action = {.sa_handler = fork_and_wait};
+
+    (void)unused;
+    assert_int_equal(pthread_atfork(NULL, signal_within_fork, NULL), 0);
+    assert_int_equal(sigaction(SIGUSR1, &action, NULL), 0);
+    bfm_free(bfm_malloc(100));
+    alarm(60); /* it would wait for ever */
+    signals = true;
+    fork_and_wait(0);
+    alarm(0);
+    assert_false(signals);
+    bfm_free(bfm_malloc(100));
+    assert_null(bfm_check(NULL));
+}
+
 static void children_of_a_fork_allocate(void **unused)
 {
     pthread_t threads[THREADS];
@@ -320,6 +362,7 @@ static void what_is_told_passes_between_threads(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_handler_may_fork_within_a_fork),
         cmocka_unit_test(blocks_pass_between_threads),
         cmocka_unit_test(threads_come_and_go),
         cmocka_unit_test(destructors_may_allocate),
