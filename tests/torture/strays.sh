@@ -223,6 +223,15 @@ if cc -static static.c -o static 2>/dev/null; then
         rm -f s.*
     done
 fi
+# Where the library is not any more, as in another root: its children go without it, and ld.so says nothing.
+mkdir copy && cp -r "$(dirname "$TIDEMARK")/../bin" "$(dirname "$TIDEMARK")/../lib" copy 2>/dev/null
+[ -d "$(dirname "$TIDEMARK")/../libexec" ] && cp -r "$(dirname "$TIDEMARK")/../libexec" copy
+copy/bin/tidemark record -o s.tmk sh -c 'mv copy/lib copy/gone; /bin/echo "<$LD_PRELOAD>"; /bin/true; exec sh -c "echo \"[\$LD_PRELOAD]\""' >out 2>err ||
+    fail "hidden: status $?: $(cat err)"
+[ "$(tail -1 out)" = '[]' ] && ! grep -q 'ld.so' err &&
+    grep -q "^  not recorded 3 where Tidemark's library cannot be opened (chroot, another user)$" err || fail "hidden: $(cat out err)"
+rm -rf s.* copy
+
 if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null && cp /bin/true "$work/setuid" && chmod 4755 setuid &&
     setpriv --reuid=65534 --clear-groups test -x "$(dirname "$TIDEMARK")/../lib/libtidemark.so" 2>/dev/null; then
     chmod 777 . && setpriv --reuid=65534 --clear-groups "$TIDEMARK" record --separate -o "$work/s.tmk" perl -e 'system "./setuid"' 2>err

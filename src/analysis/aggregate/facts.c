@@ -687,6 +687,11 @@ static void facts_add_unfollowed(struct strbuf *out, const struct profile *profi
         "machine or with a sanitizer",
         "programs that it executed are not recorded: they are statically linked, of 32 bits, for "
         "another machine or with a sanitizer");
+    facts_add_counted(out, facts_number(profile, PROFILE_META_UNFOLLOWED_HIDDEN),
+                      "program that it executed is not recorded: Tidemark's library cannot be "
+                      "opened there (chroot, another user)",
+                      "programs that it executed are not recorded: Tidemark's library cannot be "
+                      "opened there (chroot, another user)");
 }
 
 static void facts_add_native_scripts(struct strbuf *out, const struct profile *profile)

@@ -388,6 +388,8 @@ static void cmd_record_say_unfollowed(const struct collector *collector)
         [WIRE_UNFOLLOWED_PRIVILEGED] = "with privileges (setuid)",
         [WIRE_UNFOLLOWED_UNLOADABLE] =
             "statically linked, of 32 bits, for another machine or with a sanitizer",
+        [WIRE_UNFOLLOWED_HIDDEN] =
+            "where Tidemark's library cannot be opened (chroot, another user)",
     };
     struct strbuf line = STRBUF_INIT;
     uint32_t all = 0;

@@ -96,6 +96,7 @@ void profile_writer_be_patient(struct profile_writer *writer, bool (*patience)(v
 #define PROFILE_META_UNFOLLOWED_PRELOAD     "unfollowed_preload"
 #define PROFILE_META_UNFOLLOWED_PRIVILEGED  "unfollowed_privileged"
 #define PROFILE_META_UNFOLLOWED_UNLOADABLE  "unfollowed_unloadable"
+#define PROFILE_META_UNFOLLOWED_HIDDEN      "unfollowed_hidden"
 /* allocators that were not seen, one a line: WHAT, MODULE ("": not known) and WHY, a tab between */
 #define PROFILE_META_UNSEEN "unseen"
 /* integer: rings that the program overwrote */

@@ -30,6 +30,28 @@ bool preloads_has(const char *entry, preloads_is *is)
     return false;
 }
 
+static bool preloads_take_path(char *path, size_t room, const char *from, size_t bytes)
+{
+    if (*from != '/' || bytes >= room || memchr(from, '$', bytes))
+        return false;
+    memcpy(path, from, bytes);
+    path[bytes] = '\0';
+    return true;
+}
+
+bool preloads_path(char *path, size_t room, const char *entry, preloads_is *is)
+{
+    const char *list = entry + PREFIX_BYTES;
+    while (*list) {
+        size_t bytes = strcspn(list, PRELOAD_SEPARATORS);
+        if (is(list, bytes))
+            return preloads_take_path(path, room, list, bytes);
+        list += bytes;
+        list += strspn(list, PRELOAD_SEPARATORS);
+    }
+    return false;
+}
+
 bool preloads_is_empty(const char *entry)
 {
     const char *list = entry + PREFIX_BYTES;

@@ -18,6 +18,9 @@ char *const *preloads_entry(char *const *environment);
 /* Does the list of such an entry have a library of that kind? */
 bool preloads_has(const char *entry, preloads_is *is);
 bool preloads_is_empty(const char *entry);
+/* Copies the path of the first library of that kind, as text. False: there is none, it is no
+ * absolute path, it has a word that the loader replaces ("$LIB"), or there is no room. */
+bool preloads_path(char *path, size_t room, const char *entry, preloads_is *is);
 /* Copies an entry without libraries of that kind to `to`, which is as large as the entry. False:
  * the copy's list is empty. */
 bool preloads_copy_others(char *to, const char *entry, preloads_is *is);

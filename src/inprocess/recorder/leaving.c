@@ -120,19 +120,36 @@ static bool leaving_can_join(const struct leaving *leaving, const char *preload)
            !preloads_is_empty(preload) && leaving_names_session(leaving->environment.callers);
 }
 
+/* The loader complains of a library that it cannot open: the process has another root (chroot), or
+ * has become a user who may not read it. */
+static bool leaving_hides_us(const char *preload)
+{
+    char path[512];
+    if (!leaving_may_look() || !preloads_path(path, sizeof path, preload, wire_is_recorder_name))
+        return false;
+    int file = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+    if (file >= 0)
+        syscall(SYS_close, file);
+    return file < 0 && (errno == ENOENT || errno == ENOTDIR || errno == EACCES);
+}
+
 static void leaving_see(struct leaving *leaving, enum executed executed, char *const *preload)
 {
     bool has_us = preload && preloads_has(*preload, wire_is_recorder_name);
+    bool hides_us = has_us && executed == EXECUTED_LOADS_US && leaving_hides_us(*preload);
     if (preload && !has_us && preloads_has(*preload, preloads_is_sanitizer))
         executed = EXECUTED_HARMED;
     bool is_harmed = executed == EXECUTED_HARMED;
     struct exec_environment *environment = &leaving->environment;
     environment->joins = preload && !is_harmed && leaving_can_join(leaving, *preload);
-    if (environment->joins || (has_us && is_harmed))
+    if (environment->joins || hides_us || (has_us && is_harmed))
         environment->preload = preload;
-    leaving->kind = has_us || environment->joins || is_harmed
-                        ? leaving_kind_of(executed)
-                        : leaving_kind_without_us(environment->callers);
+    if (hides_us)
+        leaving->kind = WIRE_UNFOLLOWED_HIDDEN;
+    else
+        leaving->kind = has_us || environment->joins || is_harmed
+                            ? leaving_kind_of(executed)
+                            : leaving_kind_without_us(environment->callers);
 }
 
 struct leaving leaving_begin(const char *file, bool search, char *const *environment)

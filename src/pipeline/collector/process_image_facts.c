@@ -326,6 +326,7 @@ static void process_image_tell_unfollowed(struct process_image *image,
         [WIRE_UNFOLLOWED_PRELOAD] = PROFILE_META_UNFOLLOWED_PRELOAD,
         [WIRE_UNFOLLOWED_PRIVILEGED] = PROFILE_META_UNFOLLOWED_PRIVILEGED,
         [WIRE_UNFOLLOWED_UNLOADABLE] = PROFILE_META_UNFOLLOWED_UNLOADABLE,
+        [WIRE_UNFOLLOWED_HIDDEN] = PROFILE_META_UNFOLLOWED_HIDDEN,
     };
     for (enum wire_unfollowed kind = 0; kind < WIRE_UNFOLLOWED_KINDS; kind++)
         if (process_image_unfollowed(image, kind))

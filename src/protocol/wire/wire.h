@@ -472,6 +472,7 @@ enum wire_unfollowed {
                                       * entry of ours */
     WIRE_UNFOLLOWED_PRIVILEGED,      /* setuid or setgid: its loader ignores LD_PRELOAD */
     WIRE_UNFOLLOWED_UNLOADABLE,      /* static, of 32 bits, for another machine, with a sanitizer */
+    WIRE_UNFOLLOWED_HIDDEN,          /* our library cannot be opened there */
     WIRE_UNFOLLOWED_KINDS,
     WIRE_FOLLOWED = WIRE_UNFOLLOWED_KINDS,
 };
