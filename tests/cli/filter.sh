@@ -87,7 +87,6 @@ report --filter size:64K sizes.tmk
 report --filter !region:a sizes.tmk
 check --budget b.toml --update --filter a sizes.tmk
 held --by library --filter a sizes.tmk
-held --by type --filter a sizes.tmk
 P
 printf '[program]\nlive = "1 MB"\n' >b.toml
 for filter in large small no_such; do
