@@ -45,6 +45,13 @@ echo "== a filter that forbids what our handler does: it is gone by then"
 recorded under_a_filter
 tidemark leaks run.tmk 2>&1 | grep -o 'what is lost is not known'
 
+echo "== by timeout, which sends it to record and to the group: record passes it on, and that is no second one"
+timeout 300 tidemark record -q -o run.tmk "$victim" wait_for_it &
+until_true test -e ready
+kill -TERM $!
+{ wait $!; } 2>/dev/null
+echo "status $?: $(lost run.tmk)"
+
 echo "== what the program sees"
 for number in 1 2 15; do
     "$victim" ask $number >bare.txt

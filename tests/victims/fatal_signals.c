@@ -329,6 +329,15 @@ static void as_a_child(int number)
     die(number);
 }
 
+/* Until somebody else sends it. */
+static void wait_for_it(int number)
+{
+    (void)number;
+    close(open("ready", O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+    for (;;)
+        pause();
+}
+
 /* ---- What the program sees ---- */
 
 static void say(int number, const char *when)
@@ -385,6 +394,7 @@ int main(int argc, char **argv)
         {"by_two", by_two},
         {"by_a_call_of_its_own", by_a_call_of_its_own},
         {"under_a_filter", under_a_filter},
+        {"wait_for_it", wait_for_it},
         {"on_a_small_stack", on_a_small_stack},
         {"after_a_vfork", after_a_vfork},
         {"as_a_child", as_a_child},

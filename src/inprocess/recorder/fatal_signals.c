@@ -1,7 +1,8 @@
-/* Handler and bookkeeping of fatal_signals.h. By the time the handler runs, the kernel has set the
- * default again (SA_RESETHAND). While it waits for the collector, the signals that end the program
- * are not blocked, so that a second one ends it at once; the others are: a handler of the program's
- * might jump out of ours. */
+/* Handler and bookkeeping of fatal_signals.h. While the handler waits for the collector, signals
+ * that end the program are not blocked, so that a second one ends it at once; the others are: a
+ * handler of the program's might jump out of ours. A second one of the same number that comes soon
+ * is the first one's echo: who sends it to a whole group of processes reaches `tidemark record`
+ * too, which passes it on (stand_in.h). */
 #include "recorder/fatal_signals.h"
 
 #include <errno.h>
@@ -12,6 +13,7 @@
 #include <sys/syscall.h>
 #include <ucontext.h>
 #include <unistd.h>
+#include "base/now.h"
 #include "interpose/real.h"
 #include "recorder/session.h"
 #include "unwind/permitted_calls.h"
@@ -48,7 +50,9 @@ static struct session_cut fatal_signals_cut(const ucontext_t *context)
 /* The signal that ends a process, and which process: the child of a vfork has its parent's memory,
  * and that of a fork a copy. */
 static _Atomic uint64_t fatal_signals_first;
+static _Atomic uint64_t fatal_signals_first_ns; /* 0: not known */
 enum { NUMBER_BITS = 8 };
+#define ECHO_NS 250000000u
 
 static int fatal_signals_first_of(uint64_t process)
 {
@@ -65,6 +69,17 @@ static int fatal_signals_claim(uint64_t process, int number)
         if (atomic_compare_exchange_strong(&fatal_signals_first, &before, claim))
             return 0;
     return fatal_signals_first_of(process);
+}
+
+static uint64_t fatal_signals_now_ns(void)
+{
+    return permitted_calls_is_forbidden(CALL_TIME) ? 0 : now_monotonic_ns();
+}
+
+static bool fatal_signals_is_echo(int first, int number)
+{
+    uint64_t first_ns = atomic_load(&fatal_signals_first_ns);
+    return number == first && first_ns && fatal_signals_now_ns() - first_ns < ECHO_NS;
 }
 
 static void fatal_signals_unblock(const sigset_t *signals)
@@ -101,10 +116,15 @@ static void fatal_signals_end(int number, siginfo_t *info, void *context)
 {
     (void)info;
     long process = syscall(SYS_getpid);
-    if (process == 1)
+    if (process == 1) { /* of its own space of process ids, since a fork */
+        fatal_signals_let_go();
         return;
+    }
     int first = fatal_signals_claim((uint64_t)process, number);
+    if (first && fatal_signals_is_echo(first, number))
+        return;
     if (!first) {
+        atomic_store(&fatal_signals_first_ns, fatal_signals_now_ns());
         struct session_cut cut = fatal_signals_cut(context);
         fatal_signals_let_second_end(context);
         session_end_by_signal(number, &cut);
@@ -127,7 +147,7 @@ static struct sigaction fatal_signals_ours(void)
 {
     static const int faults[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS, SIGABRT};
     struct sigaction ours = {.sa_sigaction = fatal_signals_end,
-                             .sa_flags = SA_SIGINFO | SA_RESETHAND};
+                             .sa_flags = SA_SIGINFO | SA_RESTART};
     sigfillset(&ours.sa_mask);
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
         sigdelset(&ours.sa_mask, faults[i]);
