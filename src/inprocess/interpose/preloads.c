@@ -17,39 +17,35 @@ char *const *preloads_entry(char *const *environment)
     return NULL;
 }
 
-bool preloads_has(const char *entry, preloads_is *is)
+/* The first library of that kind, which has *bytes; NULL: there is none. */
+static const char *preloads_find(const char *entry, preloads_is *is, size_t *bytes)
 {
     const char *list = entry + PREFIX_BYTES;
     while (*list) {
-        size_t bytes = strcspn(list, PRELOAD_SEPARATORS);
-        if (is(list, bytes))
-            return true;
-        list += bytes;
+        *bytes = strcspn(list, PRELOAD_SEPARATORS);
+        if (is(list, *bytes))
+            return list;
+        list += *bytes;
         list += strspn(list, PRELOAD_SEPARATORS);
     }
-    return false;
+    return NULL;
 }
 
-static bool preloads_take_path(char *path, size_t room, const char *from, size_t bytes)
+bool preloads_has(const char *entry, preloads_is *is)
 {
-    if (*from != '/' || bytes >= room || memchr(from, '$', bytes))
-        return false;
-    memcpy(path, from, bytes);
-    path[bytes] = '\0';
-    return true;
+    size_t bytes;
+    return preloads_find(entry, is, &bytes) != NULL;
 }
 
 bool preloads_path(char *path, size_t room, const char *entry, preloads_is *is)
 {
-    const char *list = entry + PREFIX_BYTES;
-    while (*list) {
-        size_t bytes = strcspn(list, PRELOAD_SEPARATORS);
-        if (is(list, bytes))
-            return preloads_take_path(path, room, list, bytes);
-        list += bytes;
-        list += strspn(list, PRELOAD_SEPARATORS);
-    }
-    return false;
+    size_t bytes;
+    const char *found = preloads_find(entry, is, &bytes);
+    if (!found || *found != '/' || bytes >= room || memchr(found, '$', bytes))
+        return false;
+    memcpy(path, found, bytes);
+    path[bytes] = '\0';
+    return true;
 }
 
 bool preloads_is_empty(const char *entry)

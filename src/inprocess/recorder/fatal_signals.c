@@ -25,9 +25,7 @@ static struct fatal_signal {
 } fatal_signals[] = {{.number = SIGHUP}, {.number = SIGINT}, {.number = SIGTERM}};
 static bool fatal_signals_watched;
 
-#define EACH_FATAL_SIGNAL(signal)                                                                  \
-    for (struct fatal_signal *signal = fatal_signals;                                              \
-         signal < fatal_signals + sizeof fatal_signals / sizeof *fatal_signals; signal++)
+enum { FATAL_SIGNALS = sizeof fatal_signals / sizeof *fatal_signals };
 
 /* Pointers may be in any register, and on x86-64 in 128 bytes below the stack pointer. What the
  * kernel has saved below that holds old values of the stack, too. */
@@ -106,9 +104,9 @@ static void fatal_signals_let_second_end(const ucontext_t *context)
 {
     sigset_t signals;
     sigemptyset(&signals);
-    EACH_FATAL_SIGNAL(signal)
-    if (!sigismember(&context->uc_sigmask, signal->number))
-        sigaddset(&signals, signal->number);
+    for (size_t i = 0; i < FATAL_SIGNALS; i++)
+        if (!sigismember(&context->uc_sigmask, fatal_signals[i].number))
+            sigaddset(&signals, fatal_signals[i].number);
     fatal_signals_unblock(&signals);
 }
 
@@ -183,8 +181,8 @@ void fatal_signals_watch(void)
     int saved_errno = errno;
     if (permitted_calls_is_forbidden(CALL_DIE | CALL_PID | CALL_TID) || syscall(SYS_getpid) == 1)
         return;
-    EACH_FATAL_SIGNAL(signal)
-    fatal_signals_watch_one(signal);
+    for (size_t i = 0; i < FATAL_SIGNALS; i++)
+        fatal_signals_watch_one(&fatal_signals[i]);
     fatal_signals_watched = true;
     errno = saved_errno;
 }
@@ -195,8 +193,8 @@ bool fatal_signals_let_go(void)
     if (!fatal_signals_watched)
         return false;
     fatal_signals_watched = false;
-    EACH_FATAL_SIGNAL(signal)
-    {
+    for (size_t i = 0; i < FATAL_SIGNALS; i++) {
+        struct fatal_signal *signal = &fatal_signals[i];
         struct sigaction now;
         if (REAL(sigaction)(signal->number, NULL, &now) == 0 && fatal_signals_is_ours(&now))
             REAL(sigaction)(signal->number, &signal->wanted, NULL);
@@ -207,9 +205,9 @@ bool fatal_signals_let_go(void)
 
 static struct fatal_signal *fatal_signals_find(int number)
 {
-    EACH_FATAL_SIGNAL(signal)
-    if (signal->number == number)
-        return signal;
+    for (size_t i = 0; i < FATAL_SIGNALS; i++)
+        if (fatal_signals[i].number == number)
+            return &fatal_signals[i];
     return NULL;
 }
 

@@ -788,6 +788,8 @@ static void session_end_as(enum wire_end_kind kind, int status, const struct ses
 {
     if (!session_is_own_process())
         return;
+    if (kind != WIRE_END_SIGNAL)
+        fatal_signals_prevail();
     struct wire_header *header = shared_header();
     int saved_errno = errno;
     PROBE(end, status);
@@ -805,8 +807,6 @@ static void session_end_as(enum wire_end_kind kind, int status, const struct ses
 void session_end(int status)
 {
     bool is_known = status != (int)SESSION_STATUS_UNKNOWN;
-    if (session_is_own_process())
-        fatal_signals_prevail();
     session_end_as(is_known ? WIRE_END_EXIT : WIRE_END_NONE, status, NULL);
 }
 
