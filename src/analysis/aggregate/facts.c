@@ -18,6 +18,11 @@ uint64_t facts_number(const struct profile *profile, const char *key)
     return number > 0 ? (uint64_t)number : 0;
 }
 
+struct figure facts_figure(const struct profile *profile, const char *key)
+{
+    return profile_get(profile, key) ? figure_of(facts_number(profile, key)) : FIGURE_UNKNOWN;
+}
+
 /* ---- Sampling ---- */
 
 bool facts_next_sampling(const char **text, uint64_t *ns, uint64_t *bytes)
@@ -123,9 +128,9 @@ static bool facts_ended_by(const struct profile *profile, const char *kind)
 
 bool facts_ended_well(const struct profile *profile)
 {
-    return profile->complete &&
-           ((facts_ended_by(profile, "exit") && !facts_number(profile, PROFILE_META_END_STATUS)) ||
-            facts_ended_by(profile, "exec"));
+    return profile->complete && ((facts_ended_by(profile, "exit") &&
+                                  figure_zero(facts_figure(profile, PROFILE_META_END_STATUS))) ||
+                                 facts_ended_by(profile, "exec"));
 }
 
 /* Of a job: how many of its ranks did not end as they should have. */
@@ -229,24 +234,41 @@ static void facts_add_cut(struct strbuf *out, const struct profile *profile)
     strbuf_add_string(out, ": how the program ended is not known");
 }
 
+static void facts_add_exit(struct strbuf *out, struct figure status)
+{
+    if (figure_known(status))
+        strbuf_addf(out, "exit status %u", (unsigned)figure_or(status, 0));
+    else
+        strbuf_add_string(out, "an exit with a status that is not known");
+}
+
+static void facts_add_killed(struct strbuf *out, struct figure signal)
+{
+    int number = (int)figure_or(signal, 0);
+    const char *name = sigabbrev_np(number);
+    if (!figure_known(signal))
+        strbuf_add_string(out, "killed by a signal that is not known");
+    else if (name)
+        strbuf_addf(out, "killed by SIG%s", name);
+    else
+        strbuf_addf(out, "killed by signal %u", (unsigned)number);
+}
+
 void facts_add_outcome(struct strbuf *out, const struct profile *profile)
 {
     if (profile_is_job(profile)) {
         facts_add_end_of_job(out, profile);
         return;
     }
-    unsigned status = (unsigned)facts_number(profile, PROFILE_META_END_STATUS);
-    const char *name = facts_ended_by(profile, "signal") ? sigabbrev_np((int)status) : NULL;
+    struct figure status = facts_figure(profile, PROFILE_META_END_STATUS);
     if (profile->being_written)
         strbuf_add_string(out, "still being recorded");
     else if (!profile->complete)
         facts_add_cut(out, profile);
     else if (facts_ended_by(profile, "exit"))
-        strbuf_addf(out, "exit status %u", status);
-    else if (facts_ended_by(profile, "signal") && name)
-        strbuf_addf(out, "killed by SIG%s", name);
+        facts_add_exit(out, status);
     else if (facts_ended_by(profile, "signal"))
-        strbuf_addf(out, "killed by signal %u", status);
+        facts_add_killed(out, status);
     else if (facts_ended_by(profile, "exec"))
         strbuf_add_string(out, "replaced by another program (exec)");
     else if (facts_ended_by(profile, "detached"))
@@ -731,13 +753,23 @@ static void facts_add_foreign_frees(struct strbuf *out, const struct profile *pr
                           "frees of blocks whose allocations were not seen");
 }
 
+static void facts_add_job(struct strbuf *out, const struct profile *profile)
+{
+    if (!profile_is_job(profile))
+        return;
+    strbuf_addf(out,
+                "a job: figures are the sums of %llu ranks, at the peak each at its own "
+                "moment (tidemark job shows them one by one)\n",
+                (unsigned long long)facts_number(profile, PROFILE_META_JOB_RANKS));
+    facts_add_counted(
+        out, facts_number(profile, PROFILE_META_JOB_UNDATED),
+        "process does not say when it began: what it held is not in the timeline",
+        "processes do not say when they began: what they held is not in the timeline");
+}
+
 void facts_add_warnings(struct strbuf *out, const struct profile *profile)
 {
-    if (profile_is_job(profile))
-        strbuf_addf(out,
-                    "a job: figures are the sums of %llu ranks, at the peak each at its own "
-                    "moment (tidemark job shows them one by one)\n",
-                    (unsigned long long)facts_number(profile, PROFILE_META_JOB_RANKS));
+    facts_add_job(out, profile);
     facts_add_attachment(out, profile);
     facts_add_losses(out, profile);
     facts_add_foreign_frees(out, profile);

@@ -15,6 +15,7 @@ void facts_add_outcome(struct strbuf *out, const struct profile *profile);
 bool facts_add_oom(struct strbuf *out, const struct profile *profile);
 /* Both. */
 void facts_add_end(struct strbuf *out, const struct profile *profile);
+/* It is known that it did: an exit with a status that nobody saw is none. */
 bool facts_ended_well(const struct profile *profile);
 
 /* The sampling interval: the widest, of a recording that went on by samples (--budget-cpu). 0:
@@ -38,6 +39,8 @@ void facts_add_with_reallocs(struct strbuf *out, const struct profile *profile);
 
 /* A meta number; 0 if it is not there. */
 uint64_t facts_number(const struct profile *profile, const char *key);
+/* The same; unknown if it is not there. */
+struct figure facts_figure(const struct profile *profile, const char *key);
 /* Terminal-safe text of a meta value, "?" if it is not there. */
 void facts_add_text(struct strbuf *out, const struct profile *profile, const char *key);
 /* ", rank 3 of 64 in job openmpi-…"; nothing where there is no rank. */

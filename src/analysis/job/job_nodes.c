@@ -439,12 +439,15 @@ void job_course_init(struct job_course *course, const struct job_summary *summar
     size_t member_count = 0;
     uint64_t at_ns, until_ns;
     struct job_nodes_sweep sweep;
-    /* A rank whose beginning is not known (of another tool's recording, say) has no place in
-     * time. */
-    for (size_t i = 0; i < summary->rank_count; i++)
-        if (job_rank_has_levels(members[i]) && members[i]->start_unix_ns)
-            members[member_count++] = members[i];
     *course = (struct job_course){.count = count};
+    for (size_t i = 0; i < summary->rank_count; i++) {
+        if (!job_rank_has_levels(members[i]))
+            continue;
+        if (members[i]->start_unix_ns)
+            members[member_count++] = members[i];
+        else
+            course->undated++;
+    }
     course->moments = memory_resize(NULL, count, sizeof *course->moments);
     for (size_t i = 0; i < count; i++)
         course->moments[i] = (struct job_moment){UINT64_MAX, 0, FIGURE_UNKNOWN};

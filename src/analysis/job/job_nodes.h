@@ -80,6 +80,9 @@ struct job_course {
     size_t count;
     struct job_moment *moments;
     uint64_t upper_bytes, at_unix_ns; /* as for a node */
+    /* Processes that do not say when they began (of another tool's recordings, say): they have no
+     * place in time and are in none of the figures above. */
+    size_t undated;
 };
 void job_course_init(struct job_course *course, const struct job_summary *summary, size_t count);
 void job_course_release(struct job_course *course);

@@ -48,12 +48,13 @@ static int job_profile_put_facts(struct profile_writer *writer, const struct job
         {PROFILE_META_JOB_LEFT_OUT, job->left_out},
         {"job_steps", JOB_STEPS},
     };
-    const struct { /* of a job of which no rank says when it began, neither is known */
+    const struct { /* 0: not known, or none; not written */
         const char *key;
         struct figure value;
     } times[] = {
         {PROFILE_META_START, job_known(course->start_unix_ns)},
         {PROFILE_META_DURATION, job_known(course->duration_ns)},
+        {PROFILE_META_JOB_UNDATED, job_known(course->undated)},
     };
     int error = job->level == MEMORY_HEAP
                     ? 0

@@ -193,17 +193,22 @@ static void job_text_add_choice(struct job_text *text)
 static void job_text_add_run(struct job_text *text)
 {
     struct job_course course;
+    struct strbuf ran = STRBUF_INIT;
     job_course_init(&course, &text->job->summary, 1);
-    if (course.duration_ns) {
-        struct strbuf ran = STRBUF_INIT;
+    if (course.duration_ns)
         strbuf_addf(&ran, "%s from %s, first start to last end",
                     human_duration(course.duration_ns).text,
                     human_time((int64_t)(course.start_unix_ns / 1000000000)).text);
+    if (course.undated)
+        strbuf_addf(&ran, "%s%s process%s not say when %s began",
+                    ran.length ? "; " : "not known: ", human_exact(course.undated).text,
+                    course.undated == 1 ? " does" : "es do", course.undated == 1 ? "it" : "they");
+    if (ran.length) {
         job_label(text, "ran");
         text_add_wrapped(&text->out, ran.data, JOB_LABEL, text->style.columns);
         strbuf_add_char(&text->out, '\n');
-        strbuf_release(&ran);
     }
+    strbuf_release(&ran);
     job_course_release(&course);
 }
 

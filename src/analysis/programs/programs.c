@@ -64,11 +64,6 @@ static void programs_add_unread(struct programs_gathering *gathering, const char
 
 /* ---- Profiles with a file of their own ----------------------------------------------------- */
 
-static struct figure programs_fact(const struct profile *profile, const char *key)
-{
-    return profile_get(profile, key) ? figure_of(facts_number(profile, key)) : FIGURE_UNKNOWN;
-}
-
 static const char *programs_name_of(const struct profile *profile)
 {
     const char *name = profile_get(profile, PROFILE_META_PROGRAM);
@@ -86,13 +81,13 @@ static void programs_take_profile(struct programs_process *process, const char *
         .pid = facts_number(profile, PROFILE_META_PID),
         .parent = facts_number(profile, PROFILE_META_PARENT_PID),
         .start_unix_ns = facts_number(profile, PROFILE_META_START),
-        .duration_ns = programs_fact(profile, PROFILE_META_DURATION),
+        .duration_ns = facts_figure(profile, PROFILE_META_DURATION),
         .peak_bytes = total->peak_bytes,
         .resident_peak_bytes = facts_resident_peak(profile),
         .alloc_count = total->alloc_count,
         .alloc_bytes = total->alloc_bytes,
         .end = programs_copy(profile_get(profile, PROFILE_META_END)),
-        .end_status = facts_number(profile, PROFILE_META_END_STATUS),
+        .end_status = facts_figure(profile, PROFILE_META_END_STATUS),
         .lossy = profile->program.lost_events || profile->program.late_events,
         .being_written = profile->being_written,
         .cut_short = !profile->complete && !profile->being_written,
@@ -175,6 +170,13 @@ static const char *programs_end_name(int end)
     return names[end];
 }
 
+/* Rows of all other ends have 0 there. */
+static struct figure programs_row_status(const struct session_row *row)
+{
+    bool has_status = row->end == SESSION_END_EXIT || row->end == SESSION_END_SIGNAL;
+    return has_status ? figure_of((uint32_t)row->end_status) : FIGURE_UNKNOWN;
+}
+
 static void programs_take_row(struct programs_process *process, const char *path,
                               const struct session_row *row, uint32_t number)
 {
@@ -195,7 +197,7 @@ static void programs_take_row(struct programs_process *process, const char *path
         .alloc_count = row->alloc_count,
         .alloc_bytes = row->alloc_bytes,
         .end = programs_copy(programs_end_name(row->end)),
-        .end_status = (uint64_t)row->end_status,
+        .end_status = programs_row_status(row),
         .is_row = true,
         .lossy = row->lossy,
     };
@@ -318,8 +320,9 @@ static void programs_sum_add(struct programs_sum *sum, struct figure figure)
 static void programs_count_process(struct programs_program *program,
                                    const struct programs_process *process, size_t index)
 {
-    bool failed = process->end && (!strcmp(process->end, "signal") ||
-                                   (!strcmp(process->end, "exit") && process->end_status));
+    bool failed =
+        process->end && (!strcmp(process->end, "signal") ||
+                         (!strcmp(process->end, "exit") && figure_positive(process->end_status)));
     if (!program->processes++ || figure_less(program->peak_bytes, process->peak_bytes) ||
         !figure_known(program->peak_bytes)) {
         program->largest = index;

@@ -18,10 +18,10 @@ struct programs_process {
     uint64_t pid, parent; /* 0: not known */
     uint64_t start_unix_ns;
     struct figure duration_ns, peak_bytes, resident_peak_bytes, alloc_count, alloc_bytes;
-    char *end;           /* "exit", "signal", … as in a profile's meta; NULL: not known */
-    uint64_t end_status; /* exit status or signal */
-    bool is_row;         /* it has no file of its own */
-    bool lossy;          /* events were lost or came late */
+    char *end;                /* "exit", "signal", … as in a profile's meta; NULL: not known */
+    struct figure end_status; /* exit status or signal; unknown: of other ends, too */
+    bool is_row;              /* it has no file of its own */
+    bool lossy;               /* events were lost or came late */
     bool being_written;
     bool cut_short; /* its recording did not come to its end */
 };

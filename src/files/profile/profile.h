@@ -66,7 +66,9 @@ void profile_writer_be_patient(struct profile_writer *writer, bool (*patience)(v
 #define PROFILE_META_TO_READ      "to_read"
 #define PROFILE_META_OWNER_RANKS  "owner_ranks"  /* integer: ranks whose looks `owners` adds up */
 #define PROFILE_META_JOB_LEFT_OUT "job_left_out" /* integer: ranks that --ranks left out */
-#define PROFILE_META_JOB          "job_id"       /* the same in all processes of a job */
+/* integer: processes of a job that do not say when they began, and are not in its timeline */
+#define PROFILE_META_JOB_UNDATED "job_undated"
+#define PROFILE_META_JOB         "job_id" /* the same in all processes of a job */
 /* the kernel's: names the machine since its boot */
 #define PROFILE_META_BOOT  "boot_id"
 #define PROFILE_META_START "start_unix_ns" /* integer, ns since 1970 */

@@ -80,7 +80,7 @@ static void report_programs_write_process(struct json *json, const struct progra
     json_figure(json, "allocations", process->alloc_count);
     json_string(json, "state", report_programs_state(process));
     json_string(json, "end", process->end);
-    json_unsigned(json, "end_status", process->end_status);
+    json_figure(json, "end_status", process->end_status);
     json_bool(json, "lossy", process->lossy);
     json_bool(json, "row", process->is_row);
     json_end(json);

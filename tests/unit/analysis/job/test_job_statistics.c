@@ -303,6 +303,37 @@ static void a_rank_without_a_beginning_has_no_date(void **state)
     assert_int_equal(job.nodes[0].upper_bytes, 1000);
     assert_int_equal(job.nodes[0].at_unix_ns, 0);
     assert_int_equal(job.rank_nodes[0], 0);
+    char *text = text_of(&job);
+    assert_non_null(strstr(text, "not known: 1 process does not say when it began\n"));
+    free(text);
+    job_release(&job);
+}
+
+static void who_has_no_beginning_is_not_in_the_course_and_that_is_said(void **state)
+{
+    (void)state;
+    struct job_summary summary = {0};
+    struct job_course course;
+    struct job job;
+    for (uint32_t i = 0; i < 4; i++) {
+        struct job_rank rank = random_rank(i);
+        rank.state = JOB_COMPLETE;
+        rank.is_helper = false;
+        rank.peak_bytes = figure_of(1000);
+        rank.start_unix_ns = i < 2 ? 0 : 1000000;
+        rank.duration_ns = 1000000;
+        memset(rank.requested_max, 0, sizeof rank.requested_max);
+        rank.requested_max[JOB_STEPS / 2] = JOB_SHARE;
+        job_summary_add_rank(&summary, &rank);
+    }
+    job_course_init(&course, &summary, 10);
+    assert_int_equal(course.undated, 2);
+    assert_int_equal(course.upper_bytes, 2000);
+    job_course_release(&course);
+    job_init(&job, &summary, "", "job", NULL);
+    char *text = text_of(&job);
+    assert_non_null(strstr(text, "last end; 2 processes do"));
+    free(text);
     job_release(&job);
 }
 
@@ -395,6 +426,7 @@ int main(void)
         cmocka_unit_test(what_was_not_read_is_not_nothing),
         cmocka_unit_test(shares_of_what_is_not_known_are_not_said),
         cmocka_unit_test(a_rank_without_a_beginning_has_no_date),
+        cmocka_unit_test(who_has_no_beginning_is_not_in_the_course_and_that_is_said),
         cmocka_unit_test(what_holds_nothing_peaks_as_it_begins),
         cmocka_unit_test(missing_ranks_are_found_in_runs),
         cmocka_unit_test(ranks_that_were_left_out_are_not_missing),

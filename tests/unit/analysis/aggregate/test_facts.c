@@ -1,0 +1,71 @@
+/* How a program ended, as far as its profile says. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "aggregate/facts.h"
+
+static struct profile_meta meta[2];
+static struct profile profile;
+static struct strbuf text = STRBUF_INIT;
+
+/* `status` NULL: the profile has none. */
+static const char *outcome(const char *end, const char *status)
+{
+    meta[0] = (struct profile_meta){.key = PROFILE_META_END, .value = end};
+    meta[1] = (struct profile_meta){.key = PROFILE_META_END_STATUS, .value = status};
+    profile = (struct profile){
+        .complete = true, .has_program = true, .meta = meta, .meta_count = status ? 2 : 1};
+    strbuf_reset(&text);
+    facts_add_outcome(&text, &profile);
+    return text.data;
+}
+
+static void a_status_that_is_there_is_said(void **state)
+{
+    (void)state;
+    assert_string_equal(outcome("exit", "0"), "exit status 0");
+    assert_true(facts_ended_well(&profile));
+    assert_string_equal(outcome("exit", "3"), "exit status 3");
+    assert_false(facts_ended_well(&profile));
+    assert_string_equal(outcome("signal", "11"), "killed by SIGSEGV");
+    assert_string_equal(outcome("signal", "63"), "killed by signal 63");
+    assert_false(facts_ended_well(&profile));
+}
+
+static void a_status_that_nobody_saw_is_not_0(void **state)
+{
+    (void)state;
+    assert_string_equal(outcome("exit", NULL), "an exit with a status that is not known");
+    assert_false(facts_ended_well(&profile));
+    assert_string_equal(outcome("signal", NULL), "killed by a signal that is not known");
+    assert_false(facts_ended_well(&profile));
+}
+
+static void a_process_that_executes_has_no_status(void **state)
+{
+    (void)state;
+    assert_string_equal(outcome("exec", NULL), "replaced by another program (exec)");
+    assert_true(facts_ended_well(&profile));
+    assert_false(figure_known(facts_figure(&profile, PROFILE_META_END_STATUS)));
+}
+
+static int release(void **state)
+{
+    (void)state;
+    strbuf_release(&text);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_status_that_is_there_is_said),
+        cmocka_unit_test(a_status_that_nobody_saw_is_not_0),
+        cmocka_unit_test(a_process_that_executes_has_no_status),
+    };
+    return cmocka_run_group_tests(tests, NULL, release);
+}
