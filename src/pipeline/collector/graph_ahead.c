@@ -18,7 +18,7 @@ enum {
 
 struct graph_ahead {
     const struct graph_pieces *pieces;
-    int memory_fd;
+    const struct program_memory *memory;
     char *rooms; /* ROOMS of PIECE_BYTES; piece i lies in i % ROOMS */
     pthread_mutex_t lock;
     pthread_cond_t changed;
@@ -74,10 +74,10 @@ static void graph_ahead_read_next(struct graph_ahead *ahead)
     size_t number = ahead->next++;
     pthread_mutex_unlock(&ahead->lock);
     const struct graph_piece *piece = &ahead->pieces->list[number];
-    ssize_t got = pread(ahead->memory_fd, graph_ahead_room(ahead, number),
-                        piece->end - piece->start, (off_t)piece->start);
+    size_t got = program_memory_read(ahead->memory, piece->start, graph_ahead_room(ahead, number),
+                                     piece->end - piece->start);
     pthread_mutex_lock(&ahead->lock);
-    ahead->got[number % ROOMS] = got > 0 ? (size_t)got : 0;
+    ahead->got[number % ROOMS] = got;
     ahead->is_read[number % ROOMS] = true;
     pthread_cond_broadcast(&ahead->changed);
 }
@@ -132,12 +132,12 @@ static size_t graph_ahead_begin_threads(struct graph_ahead *ahead, pthread_t *th
     return count;
 }
 
-int graph_pieces_visit(const struct graph_pieces *pieces, int memory_fd, graph_piece_visit *visit,
-                       void *context)
+int graph_pieces_visit(const struct graph_pieces *pieces, const struct program_memory *memory,
+                       graph_piece_visit *visit, void *context)
 {
     pthread_t threads[MOST_THREADS];
     struct graph_ahead ahead = {.pieces = pieces,
-                                .memory_fd = memory_fd,
+                                .memory = memory,
                                 .lock = PTHREAD_MUTEX_INITIALIZER,
                                 .changed = PTHREAD_COND_INITIALIZER};
     int error = 0;

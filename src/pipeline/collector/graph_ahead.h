@@ -12,6 +12,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include "collector/program_memory.h"
 #include "procfs/page_table.h"
 
 enum { GRAPH_AHEAD_WORDS = 32768 }; /* of a piece */
@@ -35,8 +36,8 @@ typedef int graph_piece_visit(const struct graph_piece *piece, uint64_t *words, 
 int graph_pieces_find(struct graph_pieces *pieces, struct pages *pages,
                       const struct page_table_range *ranges, size_t count);
 /* In order, on the caller's thread. 0, -ENOMEM or what the visitor has returned. */
-int graph_pieces_visit(const struct graph_pieces *pieces, int memory_fd, graph_piece_visit *visit,
-                       void *context);
+int graph_pieces_visit(const struct graph_pieces *pieces, const struct program_memory *memory,
+                       graph_piece_visit *visit, void *context);
 void graph_pieces_release(struct graph_pieces *pieces);
 
 #endif

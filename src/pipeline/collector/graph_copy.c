@@ -78,7 +78,7 @@ void graph_copy_release(struct graph_copy *copy)
 struct copying {
     struct graph_copy *copy;
     size_t used;
-    int memory_fd;
+    const struct program_memory *memory;
     _Atomic size_t next; /* piece; a run has at least one */
 };
 
@@ -104,8 +104,9 @@ static void graph_copy_read_run(const struct copying *copying, const struct grap
 {
     char *to = copying->copy->bytes + run->at;
     for (uint64_t at = run->start; at < run->end;) {
-        ssize_t got = pread(copying->memory_fd, to + (at - run->start), run->end - at, (off_t)at);
-        at += got > 0 ? (uint64_t)got : PAGE_BYTES - at % PAGE_BYTES;
+        size_t got =
+            program_memory_read(copying->memory, at, to + (at - run->start), run->end - at);
+        at += got ? got : PAGE_BYTES - at % PAGE_BYTES;
     }
 }
 
@@ -132,9 +133,10 @@ static void graph_copy_read_all(struct copying *copying)
 }
 
 bool graph_copy_take(struct graph_copy *copy, struct pages *pages,
-                     const struct page_table_range *ranges, size_t count, int memory_fd)
+                     const struct page_table_range *ranges, size_t count,
+                     const struct program_memory *memory)
 {
-    struct copying copying = {.copy = copy, .memory_fd = memory_fd};
+    struct copying copying = {.copy = copy, .memory = memory};
     if (!copy->size || page_table_visit(pages, ranges, count, graph_copy_add, &copying)) {
         graph_copy_release(copy);
         return false;

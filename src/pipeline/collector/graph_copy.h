@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "collector/program_memory.h"
 #include "procfs/page_table.h"
 
 struct graph_copy_run {
@@ -33,7 +34,8 @@ void graph_copy_begin(struct graph_copy *copy, struct pages *pages,
 /* Call it while the program is stopped. False: there is no room, or the memory has grown beyond it.
  * What cannot be read is zeros. */
 bool graph_copy_take(struct graph_copy *copy, struct pages *pages,
-                     const struct page_table_range *ranges, size_t count, int memory_fd);
+                     const struct page_table_range *ranges, size_t count,
+                     const struct program_memory *memory);
 /* How many of the bytes at an address are in the copy. */
 size_t graph_copy_read(const struct graph_copy *copy, uint64_t address, void *to, size_t bytes);
 void graph_copy_release(struct graph_copy *copy);

@@ -50,7 +50,7 @@ struct graph_look_sweep {
     uint64_t *first_words;           /* of each block; 0: not read */
     struct python_objects *python;   /* NULL: no interpreter */
     struct block_types_memory types; /* where they are read */
-    int memory_fd;
+    struct program_memory memory;
     struct page_table_range *ranges; /* what is read */
     size_t range_count;
     struct graph_copy copy; /* of the ranges, unless the program waits for us anyway */
@@ -66,7 +66,7 @@ struct graph_look_sweep {
 static size_t graph_look_read(const struct graph_look_sweep *sweep, uint64_t address, void *to,
                               size_t bytes)
 {
-    ssize_t got = pread(sweep->memory_fd, to, bytes, (off_t)address);
+    ssize_t got = pread(sweep->memory.fd, to, bytes, (off_t)address);
     return got > 0 ? (size_t)got : 0;
 }
 
@@ -478,7 +478,7 @@ static int graph_look_sweep_program(struct graph_look_sweep *sweep)
     struct graph_pieces pieces = {0};
     int error = graph_pieces_find(&pieces, sweep->asked->pages, sweep->ranges, sweep->range_count);
     if (!error)
-        error = graph_pieces_visit(&pieces, sweep->memory_fd, graph_look_visit, sweep);
+        error = graph_pieces_visit(&pieces, &sweep->memory, graph_look_visit, sweep);
     graph_pieces_release(&pieces);
     return error;
 }
@@ -488,7 +488,7 @@ static int graph_look_sweep(struct graph_look_sweep *sweep)
 {
     const struct graph_look_asked *asked = sweep->asked;
     bool is_copied = graph_copy_take(&sweep->copy, asked->pages, sweep->ranges, sweep->range_count,
-                                     sweep->memory_fd);
+                                     &sweep->memory);
     if (is_copied && !asked->path_to)
         graph_threads_go_on(&sweep->threads);
     return is_copied ? graph_look_sweep_copy(sweep) : graph_look_sweep_program(sweep);
@@ -639,13 +639,13 @@ static int graph_look_begin(struct graph_look_sweep *sweep)
     int error = graph_look_list_blocks(sweep);
     if (error)
         return error;
-    sweep->memory_fd = proc_open(sweep->asked->pid, "mem");
-    if (sweep->memory_fd < 0)
-        return sweep->memory_fd == -EACCES ? -EPERM : sweep->memory_fd;
+    sweep->memory.fd = proc_open(sweep->asked->pid, "mem");
+    if (sweep->memory.fd < 0)
+        return sweep->memory.fd == -EACCES ? -EPERM : sweep->memory.fd;
     if (sweep->is_graph)
         error = graph_begin(&sweep->own, sweep->blocks, sweep->asked->blocks->count, &memory);
     if (!error && sweep->asked->names)
-        error = graph_held_begin(&sweep->held, sweep->asked, sweep->memory_fd, &sweep->own);
+        error = graph_held_begin(&sweep->held, sweep->asked, sweep->memory.fd, &sweep->own);
     if (sweep->held.held)
         sweep->graph = &sweep->held.held->graph;
     sweep->graph->finds_fill = true;
@@ -666,8 +666,8 @@ static void graph_look_end(struct graph_look_sweep *sweep)
     graph_release(&sweep->own);
     graph_copy_release(&sweep->copy);
     free(sweep->ranges);
-    if (sweep->memory_fd >= 0)
-        close(sweep->memory_fd);
+    if (sweep->memory.fd >= 0)
+        close(sweep->memory.fd);
     free(sweep->blocks);
     free(sweep->words);
     free(sweep->first_words);
@@ -708,8 +708,10 @@ static void graph_look_see_stdio(struct graph_look_sweep *sweep)
 
 static int graph_look_run(const struct graph_look_asked *asked, struct graph_look *out)
 {
-    struct graph_look_sweep sweep = {
-        .asked = asked, .threads = GRAPH_THREADS_INIT, .memory_fd = -1, .is_graph = true};
+    struct graph_look_sweep sweep = {.asked = asked,
+                                     .threads = GRAPH_THREADS_INIT,
+                                     .memory = {-1, asked->pid, asked->smaps},
+                                     .is_graph = true};
     sweep.graph = &sweep.own;
     int error = graph_look_begin(&sweep);
     if (!error)
@@ -731,7 +733,7 @@ static int graph_look_run(const struct graph_look_asked *asked, struct graph_loo
     if (!error && sweep.python && sweep.held.held)
         error = python_holders_find(sweep.held.held, sweep.python, asked->blocks);
     if (!error && asked->path_to && sweep.held.held)
-        error = graph_held_find_chain(&sweep.held, asked, sweep.memory_fd);
+        error = graph_held_find_chain(&sweep.held, asked, sweep.memory.fd);
     graph_threads_release(&sweep.threads);
     graph_copy_release(&sweep.copy);
     if (!error)
@@ -754,7 +756,7 @@ static int graph_look_run(const struct graph_look_asked *asked, struct graph_loo
 int graph_look_take_types(const struct graph_look_asked *asked, struct block_types *types)
 {
     struct graph_look_sweep sweep = {
-        .asked = asked, .threads = GRAPH_THREADS_INIT, .memory_fd = -1};
+        .asked = asked, .threads = GRAPH_THREADS_INIT, .memory = {-1, asked->pid, asked->smaps}};
     sweep.graph = &sweep.own; /* with nothing in it */
     struct graph_look found = {0};
     int error = graph_look_begin(&sweep);

@@ -8,9 +8,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include "collector/graph_ahead.h"
 #include "collector/graph_copy.h"
@@ -30,6 +32,26 @@ static uint64_t address_of(const void *at)
     return (uint64_t)(uintptr_t)at;
 }
 
+struct scene {
+    struct smaps smaps;
+    struct program_memory memory;
+};
+
+/* What is mapped now. The memory points to the scene. */
+static void scene_begin(struct scene *scene)
+{
+    *scene = (struct scene){.smaps = SMAPS_INIT};
+    assert_int_equal(smaps_read(&scene->smaps, getpid()), 0);
+    scene->memory =
+        (struct program_memory){open("/proc/self/mem", O_RDONLY), getpid(), &scene->smaps};
+}
+
+static void scene_release(struct scene *scene)
+{
+    smaps_release(&scene->smaps);
+    close(scene->memory.fd);
+}
+
 /* Every other page is there. */
 static void what_is_there_is_copied(void **state)
 {
@@ -38,12 +60,13 @@ static void what_is_there_is_copied(void **state)
     struct graph_copy copy = GRAPH_COPY_INIT;
     struct pages pages;
     struct page_table_range range = {address_of(memory), address_of(memory) + BYTES};
-    int fd = open("/proc/self/mem", O_RDONLY);
+    struct scene scene;
+    scene_begin(&scene);
     for (size_t at = 0; at < BYTES; at += 2 * PAGE)
         memset(memory + at, 1 + (int)(at / PAGE % 100), PAGE);
     assert_int_equal(page_table_open(&pages, getpid()), 0);
     graph_copy_begin(&copy, &pages, &range, 1);
-    assert_true(graph_copy_take(&copy, &pages, &range, 1, fd));
+    assert_true(graph_copy_take(&copy, &pages, &range, 1, &scene.memory));
     for (size_t at = 0; at < BYTES; at += 2 * PAGE) {
         assert_int_equal(graph_copy_read(&copy, range.start + at, found, sizeof found), PAGE);
         assert_memory_equal(found, memory + at, PAGE);
@@ -53,7 +76,7 @@ static void what_is_there_is_copied(void **state)
     assert_int_equal(graph_copy_read(&copy, range.end, found, 8), 0);
     graph_copy_release(&copy);
     page_table_close(&pages);
-    close(fd);
+    scene_release(&scene);
     munmap(memory, BYTES);
 }
 
@@ -64,16 +87,74 @@ static void what_has_outgrown_the_room_is_not_copied(void **state)
     struct graph_copy copy = GRAPH_COPY_INIT;
     struct pages pages;
     struct page_table_range range = {address_of(memory), address_of(memory) + 4 * BYTES};
-    int fd = open("/proc/self/mem", O_RDONLY);
+    struct scene scene;
+    scene_begin(&scene);
     memory[0] = 1;
     assert_int_equal(page_table_open(&pages, getpid()), 0);
     graph_copy_begin(&copy, &pages, &range, 1);
     memset(memory, 1, 4 * BYTES);
-    assert_false(graph_copy_take(&copy, &pages, &range, 1, fd));
+    assert_false(graph_copy_take(&copy, &pages, &range, 1, &scene.memory));
     assert_int_equal(copy.size, 0);
     page_table_close(&pages);
-    close(fd);
+    scene_release(&scene);
     munmap(memory, 4 * BYTES);
+}
+
+/* ---- What reading changes ---- */
+
+static uint64_t shared_bytes_of(const char *memory)
+{
+    struct smaps smaps = SMAPS_INIT;
+    assert_int_equal(smaps_read(&smaps, getpid()), 0);
+    uint64_t bytes = figure_or(smaps_find(&smaps, address_of(memory))->bytes.shared, UINT64_MAX);
+    smaps_release(&smaps);
+    return bytes;
+}
+
+/* A child that waits has its pages in common with us. To pin them would copy them. */
+static void what_a_fork_shares_stays_shared(void **state)
+{
+    (void)state;
+    char *memory = memory_of(BYTES), *found = memory_of(BYTES);
+    struct scene scene;
+    memset(memory, 7, BYTES);
+    pid_t child = fork();
+    if (!child)
+        for (;;)
+            pause();
+    assert_true(child > 0);
+    scene_begin(&scene);
+    assert_int_equal(program_memory_read(&scene.memory, address_of(memory), found, BYTES), BYTES);
+    assert_memory_equal(found, memory, BYTES);
+    assert_int_equal(shared_bytes_of(memory), BYTES);
+    kill(child, SIGKILL);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    scene_release(&scene);
+    munmap(memory, BYTES);
+    munmap(found, BYTES);
+}
+
+/* Before a gap, behind one, and without any right. */
+static void each_page_that_is_there_is_read(void **state)
+{
+    (void)state;
+    char *memory = memory_of(8 * PAGE), found[8 * PAGE];
+    struct scene scene;
+    memset(memory, 7, 8 * PAGE);
+    scene_begin(&scene);
+    munmap(memory + 3 * PAGE, PAGE);
+    mprotect(memory + 5 * PAGE, PAGE, PROT_NONE);
+    assert_int_equal(program_memory_read(&scene.memory, address_of(memory), found, 8 * PAGE),
+                     3 * PAGE);
+    assert_int_equal(program_memory_read(&scene.memory, address_of(memory) + 3 * PAGE, found, PAGE),
+                     0);
+    assert_int_equal(
+        program_memory_read(&scene.memory, address_of(memory) + 4 * PAGE, found, 4 * PAGE),
+        4 * PAGE);
+    for (size_t at = 0; at < 4 * PAGE; at++)
+        assert_int_equal(found[at], 7);
+    scene_release(&scene);
+    munmap(memory, 8 * PAGE);
 }
 
 /* ---- Ahead ---- */
@@ -107,22 +188,23 @@ static void pieces_come_in_order(void **state)
     struct pages pages;
     struct page_table_range range = {address_of(memory), address_of(memory) + MANY * PIECE};
     struct seen seen = {.memory = memory};
-    int fd = open("/proc/self/mem", O_RDONLY);
+    struct scene scene;
+    scene_begin(&scene);
     for (size_t at = 0; at < MANY * PIECE; at += 8)
         memcpy(memory + at, &at, 8);
     assert_int_equal(page_table_open(&pages, getpid()), 0);
     assert_int_equal(graph_pieces_find(&pieces, &pages, &range, 1), 0);
     munmap(memory + GONE, PAGE);
-    assert_int_equal(graph_pieces_visit(&pieces, fd, seen_piece, &seen), 0);
+    assert_int_equal(graph_pieces_visit(&pieces, &scene.memory, seen_piece, &seen), 0);
     assert_int_equal(seen.next, range.end);
     assert_int_equal(seen.missing, PIECE / 2);
     assert_int_equal(seen.pieces, pieces.count);
     seen = (struct seen){.memory = memory, .most = 5};
-    assert_int_equal(graph_pieces_visit(&pieces, fd, seen_piece, &seen), -ECANCELED);
+    assert_int_equal(graph_pieces_visit(&pieces, &scene.memory, seen_piece, &seen), -ECANCELED);
     assert_int_equal(seen.pieces, 5);
     graph_pieces_release(&pieces);
     page_table_close(&pages);
-    close(fd);
+    scene_release(&scene);
     munmap(memory, MANY * PIECE);
 }
 
@@ -167,6 +249,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_there_is_copied),
         cmocka_unit_test(what_has_outgrown_the_room_is_not_copied),
+        cmocka_unit_test(what_a_fork_shares_stays_shared),
+        cmocka_unit_test(each_page_that_is_there_is_read),
         cmocka_unit_test(pieces_come_in_order),
         cmocka_unit_test(what_was_mapped_late_is_found),
     };
