@@ -12,6 +12,12 @@ void allocator_give_back(void)
     mallopt(M_TRIM_THRESHOLD, 1 << 20);
 }
 
+void allocator_give_back_soon(void)
+{
+    mallopt(M_MMAP_THRESHOLD, 64 << 10);
+    mallopt(M_TRIM_THRESHOLD, 128 << 10);
+}
+
 void allocator_share_arenas(int count)
 {
     mallopt(M_ARENA_MAX, count);

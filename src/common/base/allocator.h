@@ -9,6 +9,10 @@
  * million call paths: 7 MB more at the collector's peak). */
 void allocator_give_back(void);
 
+/* The same of blocks from 64 KiB on, and of what is free at a heap's end from 128 KiB on: for a
+ * process whose many threads each need much memory for a moment. */
+void allocator_give_back_soon(void);
+
 /* All threads share `count` heaps (glibc's arenas). More heaps take more memory and address space,
  * fewer make threads wait for one another. To be called before the first thread starts. */
 void allocator_share_arenas(int count);

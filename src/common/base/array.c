@@ -49,3 +49,16 @@ void array_need_bare_room(void *array, size_t *room, size_t count, size_t item_b
     if (!array_make_bare_room(array, room, count, item_bytes))
         memory_exhausted();
 }
+
+void array_fit(void *array, size_t *room, size_t count, size_t item_bytes)
+{
+    void *items;
+    if (!count || count >= *room)
+        return;
+    memcpy(&items, array, sizeof items);
+    items = reallocarray(items, count, item_bytes);
+    if (!items)
+        return;
+    memcpy(array, &items, sizeof items);
+    *room = count;
+}

@@ -20,5 +20,7 @@ void array_need_room(void *array, size_t *room, size_t count, size_t item_bytes)
  * are never written then take no memory. */
 bool array_make_bare_room(void *array, size_t *room, size_t count, size_t item_bytes);
 void array_need_bare_room(void *array, size_t *room, size_t count, size_t item_bytes);
+/* Gives back the room behind the last item of an array that has grown up. The items may move. */
+void array_fit(void *array, size_t *room, size_t count, size_t item_bytes);
 
 #endif

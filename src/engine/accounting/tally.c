@@ -1,6 +1,6 @@
 /* Counts how often each value occurs (tally.h). Values from 4096 on are in a table with open
- * addressing, which doubles when it is half full. The commonest values are ranked by insertion into
- * a short sorted array. */
+ * addressing, which doubles when three quarters of it are full. The commonest values are ranked by
+ * insertion into a short sorted array. */
 #include "accounting/tally.h"
 
 #include <stdlib.h>
@@ -83,7 +83,7 @@ static struct tally_entry *tally_admit(struct tally *tally, uint64_t value)
 
     if (tally->values == TALLY_VALUES)
         return NULL;
-    if (2 * (tally->values + 1) > tally->mask + 1)
+    if (4 * (tally->values + 1) > 3 * (tally->mask + 1))
         tally_grow(tally);
     tally->values++;
     slot = tally_slot_of(tally, value);

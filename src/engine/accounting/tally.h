@@ -7,7 +7,7 @@
  * occurrences of values that found no room.
  *
  * Invariants
- *   values <= TALLY_VALUES,   2 * values <= mask + 1
+ *   values <= TALLY_VALUES,   4 * values <= 3 * (mask + 1)
  *   occurrences of a value that is not in the table <= others */
 #ifndef TIDEMARK_ACCOUNTING_TALLY_H
 #define TIDEMARK_ACCOUNTING_TALLY_H
@@ -28,7 +28,7 @@ struct tally_entry {
 struct tally {
     uint64_t direct[TALLY_DIRECT];
     struct tally_entry *slots; /* value 0: empty */
-    size_t mask, values;       /* values <= half of the slots */
+    size_t mask, values;       /* values <= three quarters of the slots */
     uint64_t others;
 };
 

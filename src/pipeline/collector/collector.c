@@ -224,6 +224,7 @@ int collector_open(struct collector **out, const struct collector_options *optio
             allocator_share_arenas(NODE_ARENAS);
     }
     if (options->node) {
+        allocator_give_back_soon();
         quota_bound_work();
         profile_writers_are_many();
         naming_keep_answers();

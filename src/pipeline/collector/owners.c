@@ -671,6 +671,7 @@ int owners_make(struct owners *owners, const struct owners_request *request)
     }
     if (request->limit && owners->count)
         owners_cut(owners, request->limit);
+    array_fit(&owners->rows, &owners->capacity, owners->count, sizeof *owners->rows);
     if (owners->count)
         qsort(owners->rows, owners->count, sizeof *owners->rows, owners_compare);
     return 0;

@@ -276,6 +276,7 @@ static void look_take_residency(struct look *look, struct residency *residency)
     if (!look->is_sample) {
         look->rows = residency->rows;
         look->row_count = look_choose_rows(residency->rows, residency->row_count, look->row_limit);
+        array_fit(&look->rows, &residency->row_capacity, look->row_count, sizeof *look->rows);
         residency->rows = NULL;
         residency->row_count = residency->row_capacity = 0;
     }

@@ -339,7 +339,7 @@ static struct profile_build_place *profile_build_place_slot(struct profile_build
 
 static void profile_build_places_grow(struct writer *writer)
 {
-    size_t room = writer->place_room ? 2 * writer->place_room : 1 << 12;
+    size_t room = writer->place_room ? 2 * writer->place_room : 1 << 10;
     struct profile_build_place *places = memory_need(calloc(room, sizeof *places));
     for (size_t i = 0; i < writer->place_room; i++) {
         struct profile_build_place *old = &writer->places[i];
@@ -437,7 +437,7 @@ static int profile_build_name_late(struct writer *writer)
 static int64_t profile_build_location_of(struct writer *writer, uint64_t ip, uint32_t node)
 {
     int module = ip < WIRE_MARK_LIMIT ? -1 : profile_build_module_of(writer, ip, node);
-    if (2 * writer->place_count >= writer->place_room)
+    if (4 * writer->place_count >= 3 * writer->place_room)
         profile_build_places_grow(writer);
     struct profile_build_place *place =
         profile_build_place_slot(writer->places, writer->place_room, ip, module);

@@ -65,6 +65,27 @@ static void without_memory_all_stays(void **state)
     free(numbers);
 }
 
+static void what_is_not_used_goes_back(void **state)
+{
+    uint32_t *numbers = NULL;
+    size_t room = 0;
+    (void)state;
+    array_fit(&numbers, &room, 0, sizeof *numbers);
+    assert_null(numbers);
+    for (size_t count = 0; count < 33; count++) {
+        array_need_room(&numbers, &room, count, sizeof *numbers);
+        numbers[count] = (uint32_t)count;
+    }
+    assert_int_equal(room, 64);
+    array_fit(&numbers, &room, 33, sizeof *numbers);
+    assert_int_equal(room, 33);
+    array_need_room(&numbers, &room, 33, sizeof *numbers);
+    for (size_t i = 0; i < 33; i++)
+        assert_int_equal(numbers[i], i);
+    assert_int_equal(numbers[33], 0);
+    free(numbers);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -72,6 +93,7 @@ int main(void)
         cmocka_unit_test(many_at_once_have_room),
         cmocka_unit_test(bare_room_keeps_what_was_there),
         cmocka_unit_test(without_memory_all_stays),
+        cmocka_unit_test(what_is_not_used_goes_back),
     };
     return cmocka_run_group_tests_name("base/array", tests, NULL, NULL);
 }

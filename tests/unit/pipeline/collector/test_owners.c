@@ -700,6 +700,7 @@ static void rows_beyond_the_limit_are_one(void **state)
     request.limit = 2;
     assert_int_equal(owners_make(&outcome.owners, &request), 0);
     assert_int_equal(sum_of(&outcome.owners), 16 * PAGE);
+    assert_int_equal(outcome.owners.capacity, outcome.owners.count);
     assert_non_null(row_of(&outcome.owners, PROFILE_OWNER_BLOCKS, 5, NULL));
     assert_non_null(row_of(&outcome.owners, PROFILE_OWNER_BLOCKS, 4, NULL));
     assert_null(row_of(&outcome.owners, PROFILE_OWNER_BLOCKS, 1, NULL));
