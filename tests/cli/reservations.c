@@ -55,9 +55,25 @@ static size_t in_core(char *at, size_t bytes)
     return count * 4096 / MIB;
 }
 
-int main(void)
+/* As a database: far more is mapped than is touched. */
+static void holds_more_than_it_maps(void)
 {
+    char *map = mmap(NULL, 256 * MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    must(map != MAP_FAILED, "mmap");
+    char *volatile block = calloc(1, 8 * MIB);
+    must(block != NULL, "calloc");
+    touch(map, 4096);
+    touch(block, 8 * MIB);
+}
+
+int main(int count, char **arguments)
+{
+    (void)arguments;
     must(prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0) == 0, "prctl");
+    if (count > 1) {
+        holds_more_than_it_maps();
+        return 0;
+    }
     char *all = reserves();
     protects(all, 32 * MIB);
     fixes(all + 64 * MIB, 48 * MIB);

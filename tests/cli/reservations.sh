@@ -3,7 +3,7 @@
 . "$HERE/lib.sh"
 
 M=1048576
-tidemark record -q -o run.tmk "$CLI/cli_reservations"
+tidemark record -o run.tmk "$CLI/cli_reservations" 2>summary
 rm -f run.db
 tidemark unpack run.tmk run.db
 echo "in MiB, by call path: mapped at the peak, live, reserved, given back:"
@@ -24,3 +24,12 @@ sed -n '/^  mapped/p' out | grep -o 'mapped  *82.0 MiB at most\|82.0 MiB at the 
 sed -n '/^Resident  /,/^Held/p' out | grep -o '22.0 MiB .* mapping  *protects' | sed 's/  .*  / … /'
 tidemark report --of=mapped run.tmk | grep -o '^  peak  *82.0 MiB in 3 mappings\|^  never unmapped 82.0 MiB in 3 mappings'
 tidemark report --of=mapped --show=sites -s mmap run.tmk | grep -o '^Bytes mapped  [0-9.]* GiB'
+lines() {
+    grep -oE "^  (mapped( by|   .*| )|peak|allocations)" | sed 's/, after.*//'
+}
+echo "what is resident comes first:"
+lines <summary
+tidemark report run.tmk | sed -n '/^ *[0-9.]* [KM]iB ┤/q;p' | lines
+echo "addresses come after the heap:"
+tidemark record -o more.tmk "$CLI/cli_reservations" addresses 2>&1 | lines
+tidemark report more.tmk | sed -n '/^ *[0-9.]* [KM]iB ┤/q;p' | lines

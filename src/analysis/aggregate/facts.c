@@ -307,6 +307,26 @@ struct figure facts_resident_peak(const struct profile *profile)
     return figure_known(most) ? figure_max(most, facts_owned_by_program(profile)) : most;
 }
 
+/* By the looks, each at its most: what was mapped directly, and the heap. */
+static bool facts_mapped_is_touched(const struct profile *profile)
+{
+    struct figure mapped = FIGURE_UNKNOWN, heap = FIGURE_UNKNOWN;
+    for (size_t i = 0; i < profile->sample_count; i++) {
+        const struct profile_sample *sample = &profile->samples[i];
+        mapped = figure_max(mapped, sample->mmap_bytes);
+        heap = figure_max(heap, figure_add(sample->live_touched_bytes, sample->slack_bytes));
+    }
+    return figure_less(heap, mapped);
+}
+
+bool facts_mapped_leads(const struct profile *profile)
+{
+    struct figure mapped = profile->program.mapped.peak_bytes;
+    bool is_resident = !figure_less(facts_resident_peak(profile), mapped);
+    return figure_less(profile->program.total.peak_bytes, mapped) &&
+           (is_resident || facts_mapped_is_touched(profile));
+}
+
 struct figure facts_high_water(const struct profile *profile, uint64_t ns)
 {
     struct figure high = FIGURE_UNKNOWN;

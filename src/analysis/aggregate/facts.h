@@ -115,6 +115,9 @@ struct figure facts_owned_by_program(const struct profile *profile);
 /* Highest resident (program's own) bytes seen; unknown if never sampled. The kernel's counters lag
  * behind: a look may have seen more than they said. */
 struct figure facts_resident_peak(const struct profile *profile);
+/* More was mapped than the heap had, and it may be resident, or looks say that it is: what was
+ * mapped comes first. Else it is mostly address space, which costs nothing (a database's file). */
+bool facts_mapped_leads(const struct profile *profile);
 
 /* The kernel's high-water mark of resident bytes, Tidemark's own among them, by looks at `ns` or
  * later. Unknown without such a look. */

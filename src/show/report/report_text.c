@@ -571,10 +571,7 @@ static void report_text_add_head(struct report_text *text)
     report_text_add_level(text);
     report_text_add_stacks(text);
     report_text_add_sampling(text);
-    /* The largest comes first. */
-    bool mapped_first = figure_less(text->profile->program.total.peak_bytes,
-                                    text->profile->program.mapped.peak_bytes);
-    if (mapped_first)
+    if (facts_mapped_leads(text->profile))
         report_text_add_mapped(text);
     if (estimate_is_empty(text->profile)) {
         report_text_add_unknown(text);
@@ -593,11 +590,10 @@ static void report_text_add_head(struct report_text *text)
 /* Figures that most people do not need first, and the curve. */
 static void report_text_add_more_figures(struct report_text *text)
 {
-    const struct program_metrics *program = &text->profile->program;
     strbuf_add_char(&text->out, '\n');
     if (!estimate_is_empty(text->profile) && !facts_is_of(text->profile, MEMORY_RESIDENT))
         report_text_add_counts(text);
-    if (!figure_less(program->total.peak_bytes, program->mapped.peak_bytes))
+    if (!facts_mapped_leads(text->profile))
         report_text_add_mapped(text);
     report_text_add_threads(text);
     strbuf_add_char(&text->out, '\n');

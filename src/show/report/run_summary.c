@@ -198,13 +198,25 @@ static void run_summary_add_top(struct summary *summary, const struct call_sites
     }
 }
 
-/* Adds what was mapped and by whom, before the heap, if it is more than the heap. */
+/* Adds one line for more than was resident. */
+static void run_summary_add_addresses(struct summary *summary)
+{
+    const struct program_metrics *program = &summary->profile->program;
+    if (!figure_less(program->total.peak_bytes, program->mapped.peak_bytes) ||
+        facts_mapped_leads(summary->profile))
+        return;
+    strbuf_addf(&summary->out,
+                "  mapped       %s of address space at most, more than was resident\n",
+                figure_human_bytes(program->mapped.peak_bytes).text);
+}
+
+/* Adds what was mapped and by whom, before the heap. */
 static int run_summary_add_mapped(struct summary *summary)
 {
     const struct profile *profile = summary->profile;
     const struct program_metrics *program = &profile->program;
     struct profile view = *profile;
-    if (!figure_less(program->total.peak_bytes, program->mapped.peak_bytes))
+    if (!facts_mapped_leads(profile))
         return 0;
     strbuf_add_string(&summary->out, "  mapped       ");
     style_add(&summary->out, &summary->style, TONE_FIGURE,
@@ -297,6 +309,7 @@ int report_summary(FILE *out, const struct profile *profile, const char *path)
         run_summary_add_figures(&summary);
         if (!error)
             error = run_summary_add_heap(&summary);
+        run_summary_add_addresses(&summary);
         run_summary_add_losses(&summary);
     }
     strbuf_add_string(&summary.out, "  look at it   tidemark report ");
