@@ -23,7 +23,7 @@ struct profile_writer;
 /* Creates `path`, mode 0600. An existing file is first renamed to `path`.old, never overwritten;
  * what is no regular file is refused, a symbolic link is renamed and not followed. */
 int profile_writer_open(struct profile_writer **out, const char *path);
-/* For a profile that is written once and finished: the database is in memory, so it should not be a
+/* For a profile that is written once and finished: its rows are in memory, so it should not be a
  * large one, and the file comes into being, whole, with profile_writer_finish(). What is in the way
  * of its name is said now. */
 int profile_writer_open_at_once(struct profile_writer **out, const char *path);

@@ -38,6 +38,7 @@
 #include "profile/pack.h"
 #include "profile/profile_log.h"
 #include "profile/reserve.h"
+#include "profile/row_image.h"
 #include "profile/schema.h"
 #include "profile/schema_image.h"
 #include "profile/profile_writing.h"
@@ -55,7 +56,8 @@ struct profile_writer {
     sqlite3 *database;
     sqlite3_stmt *statements[STATEMENT_COUNT]; /* NULL: not needed yet */
     struct profile_log *log; /* of a row of a session file, in place of a database; else NULL */
-    bool at_once;            /* the database is in memory, and there is no file yet */
+    struct row_image *image; /* of a profile that is written at once: its rows, and there is no
+                              * file yet; else NULL */
     char *path;
     int fd;      /* our own, for the lock and for packing; sqlite3 has others */
     int error;   /* the first one: all later calls fail with it */
@@ -126,6 +128,10 @@ int profile_writing_put(struct profile_writer *writer, enum statement which,
         return writer->error;
     if (writer->log) {
         profile_log_add(writer->log, which, values);
+        return 0;
+    }
+    if (writer->image) {
+        row_image_put(writer->image, which, values);
         return 0;
     }
     sqlite3_stmt *statement = profile_writer_statement(writer, which);
@@ -256,6 +262,8 @@ static void profile_writer_free(struct profile_writer *writer)
     if (writer->log)
         profile_log_release(writer->log);
     free(writer->log);
+    if (writer->image)
+        row_image_free(writer->image);
     free(writer->path);
     free(writer);
 }
@@ -364,9 +372,8 @@ int profile_writer_open_at_once(struct profile_writer **out, const char *path)
     *out = NULL;
     if (error)
         return error;
-    writer->at_once = true;
     error = profile_writer_check_name(writer);
-    if (!error && schema_image_open(&writer->database))
+    if (!error && !(writer->image = row_image_new()))
         error = profile_writer_fail_memory(writer);
     if (error) {
         profile_writer_free(writer);
@@ -664,7 +671,7 @@ int profile_writer_begin(struct profile_writer *writer)
     if (writer->error || writer->log)
         return writer->error;
     reserve_begin(&writer->reserve);
-    return profile_writer_run(writer, "BEGIN");
+    return writer->image ? 0 : profile_writer_run(writer, "BEGIN");
 }
 
 void profile_writer_be_patient(struct profile_writer *writer, bool (*patience)(void *context),
@@ -685,13 +692,15 @@ static void profile_writer_keep_room(struct profile_writer *writer)
 static int profile_writer_commit_database(struct profile_writer *writer)
 {
     int error = profile_writer_put_open_block(writer);
-    return error || writer->log ? error : profile_writer_run(writer, "COMMIT");
+    if (error || writer->log || writer->image)
+        return error;
+    return profile_writer_run(writer, "COMMIT");
 }
 
 int profile_writer_commit(struct profile_writer *writer)
 {
     int error = profile_writer_commit_database(writer);
-    bool has_file = !writer->log && !writer->at_once;
+    bool has_file = !writer->log && !writer->image;
     /* As far as readers allow; what is not copied now is copied next time. A full disk shows at
      * the next commit if it is still full. */
     if (!error && has_file)
@@ -717,7 +726,7 @@ void profile_writer_rest(struct profile_writer *writer)
 
 static int profile_writer_mark_complete(struct profile_writer *writer)
 {
-    if (sqlite3_get_autocommit(writer->database)) {
+    if (writer->database && sqlite3_get_autocommit(writer->database)) {
         int error = profile_writer_begin(writer);
         if (error)
             return error;
@@ -813,20 +822,19 @@ static int profile_writer_make_final(struct profile_writer *writer, bool pack)
                  : 0;
 }
 
-/* The database in memory into a file of another name, packed or not. */
+/* The rows as a database into a file of another name, packed or not. */
 static int profile_writer_write_whole(struct profile_writer *writer, int fd, bool pack)
 {
-    sqlite3_int64 bytes = 0;
-    struct strbuf packed = STRBUF_INIT;
-    unsigned char *image =
-        sqlite3_serialize(writer->database, "main", &bytes, SQLITE_SERIALIZE_NOCOPY);
-    int error = image ? 0 : -ENOMEM;
-    if (!error && pack)
-        error = pack_image(&packed, image, (size_t)bytes, PACK_LEVEL);
+    struct strbuf plain = STRBUF_INIT, packed = STRBUF_INIT;
+    const struct strbuf *whole = pack ? &packed : &plain;
+    int error = 0;
+    row_image_write(writer->image, &plain);
+    if (pack)
+        error = pack_image(&packed, plain.data, plain.length, PACK_LEVEL);
     if (!error)
-        error = whole_write(fd, pack ? packed.data : (char *)image,
-                            pack ? packed.length : (size_t)bytes);
+        error = whole_write(fd, whole->data, whole->length);
     strbuf_release(&packed);
+    strbuf_release(&plain);
     return error;
 }
 
@@ -864,9 +872,9 @@ int profile_writer_finish(struct profile_writer *writer, bool pack)
 {
     reserve_give_back(&writer->reserve); /* this is what it was for */
     reserve_begin(&writer->reserve);
-    int error = writer->error     ? writer->error
-                : writer->at_once ? profile_writer_make_at_once(writer, pack)
-                                  : profile_writer_make_final(writer, pack);
+    int error = writer->error   ? writer->error
+                : writer->image ? profile_writer_make_at_once(writer, pack)
+                                : profile_writer_make_final(writer, pack);
     reserve_end();
     profile_writer_free(writer);
     return error;
@@ -899,12 +907,32 @@ void profile_writer_discard(struct profile_writer *writer)
         profile_writer_remove(writer);
 }
 
+/* As profile_writer_copy(), of a profile that has rows and no database. */
+static int profile_writer_copy_image(const struct profile_writer *writer, const char *path,
+                                     const struct profile_fact *facts, size_t count)
+{
+    struct strbuf plain = STRBUF_INIT;
+    sqlite3 *database = NULL;
+    row_image_write(writer->image, &plain);
+    int error = schema_image_open(&database);
+    if (!error && sqlite3_deserialize(database, "main", (unsigned char *)plain.data,
+                                      (sqlite3_int64)plain.length, (sqlite3_int64)plain.length,
+                                      SQLITE_DESERIALIZE_READONLY) != SQLITE_OK)
+        error = -ENOMEM;
+    if (!error)
+        error = copy_as_profile(database, path, facts, count);
+    sqlite3_close(database);
+    strbuf_release(&plain);
+    return error;
+}
+
 int profile_writer_copy(struct profile_writer *writer, const char *path,
                         const struct profile_fact *facts, size_t count)
 {
     if (writer->log)
         return error_set(-ENOTSUP, "cannot write the snapshot %s: the profile has no file", path);
-    int error =
-        writer->error ? writer->error : copy_as_profile(writer->database, path, facts, count);
+    int error = writer->error   ? writer->error
+                : writer->image ? profile_writer_copy_image(writer, path, facts, count)
+                                : copy_as_profile(writer->database, path, facts, count);
     return error ? error_set(error, "cannot write the snapshot %s: %s", path, strerror(-error)) : 0;
 }

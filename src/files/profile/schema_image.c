@@ -13,6 +13,7 @@
 #include "base/strbuf.h"
 #include "profile/profile.h"
 #include "profile/schema.h"
+#include "profile/schema_table.h"
 
 enum {
     HEADER_BYTES = 100,
@@ -41,6 +42,8 @@ struct schema_image {
     struct strbuf text; /* of the schema; what follows points into it */
     struct schema_object *objects;
     size_t object_count, object_room;
+    struct schema_table *tables;
+    size_t table_count, table_room;
     struct schema_name *names;
     size_t name_count, name_room;
     size_t names_page; /* index */
@@ -49,27 +52,6 @@ struct schema_image {
 };
 
 /* ---- The text ------------------------------------------------------------------------------ */
-
-static bool schema_image_contains(const char *at, size_t bytes, const char *word)
-{
-    return memmem(at, bytes, word, strlen(word)) != NULL;
-}
-
-/* Does "PRIMARY KEY(column,…)" make an index? Not where it is one INTEGER: that is the rowid. */
-static bool schema_image_needs_index(const struct schema_object *table)
-{
-    const char *key = memmem(table->sql, table->sql_bytes, ",PRIMARY KEY(", 13);
-    if (!key || !table->has_rowids)
-        return false;
-    struct strbuf column = STRBUF_INIT;
-    size_t bytes = strcspn(key + 13, ",)");
-    bool many = key[13 + bytes] == ',';
-    strbuf_addf(&column, "%.*s INTEGER", (int)bytes, key + 13);
-    const char *defined = memmem(table->sql, table->sql_bytes, column.data, column.length);
-    bool is_rowid = !many && defined && strchr("(,", defined[-1]);
-    strbuf_release(&column);
-    return !is_rowid;
-}
 
 static void schema_image_add_object(struct schema_image *image, struct schema_object object)
 {
@@ -81,19 +63,26 @@ static void schema_image_add_object(struct schema_image *image, struct schema_ob
 /* `at`: behind "CREATE TABLE ". SQLite keeps the text without "IF NOT EXISTS". */
 static void schema_image_take_table(struct schema_image *image, const char *at, size_t bytes)
 {
-    struct schema_object table = {.sql = at,
-                                  .sql_bytes = bytes,
-                                  .table = at,
-                                  .table_bytes = strcspn(at, "("),
-                                  .has_rowids = !schema_image_contains(at, bytes, "WITHOUT ROWID")};
+    struct schema_table table;
+    if (!schema_table_read(&table, at, bytes))
+        image->is_full = true; /* a key that row_image.c would not write */
+    struct schema_object object = {.sql = at,
+                                   .sql_bytes = bytes,
+                                   .table = at,
+                                   .table_bytes = table.name_bytes,
+                                   .has_rowids = table.has_rowids};
+    table.page = image->object_count + 1;
     if (!strncmp(at, "block_column(", 13))
-        image->names_page = image->object_count + 1;
-    schema_image_add_object(image, table);
-    if (!schema_image_needs_index(&table))
-        return;
-    table.sql = NULL;
-    table.has_rowids = false;
-    schema_image_add_object(image, table);
+        image->names_page = table.page;
+    schema_image_add_object(image, object);
+    if (table.has_index) {
+        object.sql = NULL;
+        object.has_rowids = false;
+        table.index = image->object_count + 1;
+        schema_image_add_object(image, object);
+    }
+    array_need_room(&image->tables, &image->table_room, image->table_count, sizeof table);
+    image->tables[image->table_count++] = table;
 }
 
 /* `at`: "'BLOCK',NUMBER,'NAME')". */
@@ -311,7 +300,10 @@ static struct schema_template {
     unsigned char *pages; /* the first one and that of names, one behind the other */
     unsigned char types[OBJECTS_MAX];
     size_t count, names_page;
-} schema_template;
+    struct strbuf text; /* which the tables point into */
+    struct schema_table *tables;
+    size_t table_count;
+} schema_template = {.text = {.data = strbuf_empty}};
 static pthread_once_t schema_template_once = PTHREAD_ONCE_INIT;
 
 static void schema_template_take(const struct schema_image *image)
@@ -339,7 +331,9 @@ static void schema_template_make(void)
         if (!image.is_full)
             schema_template_take(&image);
     }
-    strbuf_release(&image.text);
+    schema_template.text = image.text;
+    schema_template.tables = image.tables;
+    schema_template.table_count = image.table_count;
     free(image.objects);
     free(image.names);
     free(image.bytes);
@@ -361,6 +355,17 @@ unsigned char *schema_image(bool wal, size_t *bytes)
            SCHEMA_PAGE_BYTES);
     image[18] = image[19] = wal ? 2 : 1;
     return image;
+}
+
+const struct schema_table *schema_image_table(const char *name)
+{
+    const struct schema_template *template = &schema_template;
+    pthread_once(&schema_template_once, schema_template_make);
+    for (size_t i = 0; i < template->table_count; i++)
+        if (!strncmp(template->tables[i].sql, name, template->tables[i].name_bytes) &&
+            !name[template->tables[i].name_bytes])
+            return &template->tables[i];
+    return NULL;
 }
 
 int schema_image_open(sqlite3 **database)

@@ -14,6 +14,10 @@ struct sqlite3;
  * is none. */
 unsigned char *schema_image(bool wal, size_t *bytes);
 
+/* What it says of a table; NULL: it has none of that name. Lives as long as the process. */
+struct schema_table;
+const struct schema_table *schema_image_table(const char *name);
+
 /* Opens the empty profile as a database in memory that may grow. 0 or -ENOMEM. */
 int schema_image_open(struct sqlite3 **database);
 

@@ -275,6 +275,26 @@ static struct profile_writer *begun_writer(const char *path)
     return writer;
 }
 
+/* What is written at once has no database to copy, but rows. */
+static void a_profile_that_has_no_file_yet_is_copied(void **state)
+{
+    (void)state;
+    struct profile_writer *writer;
+    assert_int_equal(profile_writer_open_at_once(&writer, scratch("once.tmk")), 0);
+    assert_int_equal(profile_writer_begin(writer), 0);
+    assert_int_equal(sample_write(writer), 0);
+    assert_int_equal(profile_writer_commit(writer), 0);
+    assert_int_equal(profile_writer_copy(writer, scratch("copied.tmk"), NULL, 0), 0);
+    struct profile *copy = read_profile(scratch("copied.tmk"));
+    assert_int_equal(count_names("once"), 0);
+    assert_int_equal(profile_writer_finish(writer, true), 0);
+    struct profile *profile = read_profile(scratch("once.tmk"));
+    assert_int_equal(profile->site_count, SAMPLE_SITES);
+    assert_int_equal(copy->site_count, SAMPLE_SITES);
+    profile_free(copy);
+    profile_free(profile);
+}
+
 static void a_snapshot_whose_writer_is_killed_never_was(void **state)
 {
     (void)state;
@@ -535,6 +555,7 @@ int main(void)
         cmocka_unit_test(a_reader_sees_what_was_committed_last),
         cmocka_unit_test(a_reader_that_holds_on_does_not_keep_the_end_away),
         cmocka_unit_test(a_killed_writer_leaves_what_it_committed),
+        cmocka_unit_test(a_profile_that_has_no_file_yet_is_copied),
         cmocka_unit_test(a_snapshot_whose_writer_is_killed_never_was),
         cmocka_unit_test(what_is_unpacked_has_a_name_when_it_is_whole),
         cmocka_unit_test(a_database_that_is_asked_has_no_name),

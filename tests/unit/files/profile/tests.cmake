@@ -11,6 +11,7 @@ target_compile_definitions(test_profile_golden PRIVATE
     GOLDEN_DIR="${CMAKE_SOURCE_DIR}/tests/golden" DOC_DIR="${CMAKE_SOURCE_DIR}/doc")
 
 tidemark_unit_test(profile schema_image tm_base PkgConfig::SQLITE)
+tidemark_unit_test(profile row_image tm_base PkgConfig::SQLITE)
 tidemark_unit_test(profile profile_session tm_session tm_base PkgConfig::SQLITE)
 target_compile_definitions(test_profile_profile_session PRIVATE
     GOLDEN_DIR="${CMAKE_SOURCE_DIR}/tests/golden")
