@@ -6,9 +6,11 @@
  *   old string     libstdc++'s std::string of before C++11: length, capacity, references
  *   second base    an object of two bases with virtual functions, seen as the second base
  *   GLib's object  an instance, whose private data lies before it in the same block
+ *   aligned        aligned by hand: the beginning, for free(), is kept beside what the program sees
+ *                  (OpenCV, FFmpeg, Eigen; the loader's tables for _dl_find_object())
  *
- * All but the last are the heuristics of memcheck (--leak-check-heuristics=all), which calls them
- * length64, newarray, stdstring and multipleinheritance.
+ * All but the last two are the heuristics of memcheck (--leak-check-heuristics=all), which calls
+ * them length64, newarray, stdstring and multipleinheritance.
  *
  * A word whose highest 16 bits are not 0 is taken without them if the rest is the beginning of a
  * block: the bits are the counter of a lock-free list, or a NaN that stands for an object. */
@@ -24,8 +26,9 @@ enum {
     KNOWN_HEADER = 2,
     KNOWN_STRING = 4,
     KNOWN_VTABLE = 8,
+    KNOWN_SELF = 16, /* one of them is the block's address */
 };
-enum { WORD = sizeof(uint64_t), STRING_HEADER = 3 * WORD };
+enum { WORD = sizeof(uint64_t), STRING_HEADER = 3 * WORD, FIRST_WORDS = 40 };
 #define ADDRESS_BITS ((1ull << 48) - 1)
 
 static bool graph_scan_is_header(uint64_t word, uint64_t size_bytes)
@@ -42,9 +45,10 @@ static bool graph_scan_is_string(const uint64_t *words, uint64_t size_bytes)
 static uint8_t graph_scan_look(const struct graph *graph, const struct graph_block *block)
 {
     const struct graph_memory *memory = &graph->memory;
-    uint64_t words[2] = {0, 0};
+    uint64_t words[FIRST_WORDS] = {0};
     uint8_t known = KNOWN;
-    size_t count = block->size_bytes < sizeof words ? 1 : 2;
+    size_t count =
+        block->size_bytes < sizeof words ? (size_t)block->size_bytes / WORD : FIRST_WORDS;
     if (block->size_bytes <= WORD || !memory->read(memory->context, block->address, words, count))
         return known;
     if (graph_scan_is_header(words[0], block->size_bytes))
@@ -53,6 +57,8 @@ static uint8_t graph_scan_look(const struct graph *graph, const struct graph_blo
         known |= KNOWN_STRING;
     if (memory->is_vtable(memory->context, words[0]))
         known |= KNOWN_VTABLE;
+    for (size_t i = 0; i < count; i++)
+        known |= words[i] == block->address ? KNOWN_SELF : 0;
     return known;
 }
 
@@ -62,6 +68,21 @@ static bool graph_scan_is_second_base(const struct graph *graph, uint64_t addres
     uint64_t word;
     return address % WORD == 0 && memory->read(memory->context, address, &word, 1) &&
            memory->is_vtable(memory->context, word);
+}
+
+/* Is the block's beginning kept one or two words before the address, or one behind? */
+static bool graph_scan_is_aligned(const struct graph *graph, const struct graph_block *block,
+                                  uint64_t address)
+{
+    static const uint64_t places[] = {-(uint64_t)WORD, -(uint64_t)(2 * WORD), WORD};
+    const struct graph_memory *memory = &graph->memory;
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        uint64_t at = address + places[i] - block->address, word;
+        if (at % WORD == 0 && at + WORD <= block->size_bytes && at < block->size_bytes &&
+            memory->read(memory->context, block->address + at, &word, 1) && word == block->address)
+            return true;
+    }
+    return false;
 }
 
 /* The address is a GLib object if its first word points to a GObjectClass (since 2.0): a type, a
@@ -95,7 +116,8 @@ static bool graph_scan_is_start(struct graph *graph, uint32_t number, uint64_t a
     if ((*known & KNOWN_HEADER && offset == WORD) ||
         (*known & KNOWN_STRING && offset == STRING_HEADER))
         return true;
-    return (*known & KNOWN_VTABLE && graph_scan_is_second_base(graph, address)) ||
+    return (*known & KNOWN_SELF && graph_scan_is_aligned(graph, block, address)) ||
+           (*known & KNOWN_VTABLE && graph_scan_is_second_base(graph, address)) ||
            graph_scan_is_instance(graph, address);
 }
 

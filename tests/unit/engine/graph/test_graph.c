@@ -107,6 +107,16 @@ struct plain {
     uint8_t ranks[NODES];
 };
 
+/* Is the beginning of the block kept one or two words before this one, or one behind? */
+static bool plain_is_aligned(const struct process *process, size_t block, size_t word)
+{
+    for (size_t i = 0; i < process_word_count(process, block); i++)
+        if ((i + 1 == word || i + 2 == word || i == word + 1) &&
+            process->words[block][i] == process->blocks[block].address)
+            return true;
+    return false;
+}
+
 static void plain_add(const struct process *process, struct plain *plain, size_t from,
                       uint64_t word)
 {
@@ -119,7 +129,8 @@ static void plain_add(const struct process *process, struct plain *plain, size_t
         bool header = at == 8 && first[0] && (bytes - 8) % first[0] == 0;
         bool string = at == 24 && first[0] <= first[1] && 24 + first[1] + 1 == bytes;
         bool base = at % 8 == 0 && first[0] == VTABLE && first[at / 8] == VTABLE;
-        uint8_t kind = at == 0 || header || string || base ? 2 : 1;
+        bool aligned = at % 8 == 0 && plain_is_aligned(process, i, (size_t)at / 8);
+        uint8_t kind = at == 0 || header || string || base || aligned ? 2 : 1;
         uint8_t *edge = &plain->edges[from][1 + HOLDERS + i];
         *edge = *edge > kind ? *edge : kind;
     }
@@ -445,7 +456,9 @@ static void random_process(struct process *process)
             process->range_words[i][k] = random_below(8) ? 0 : random_word(process);
     for (size_t i = 0; i < process->count; i++)
         for (size_t k = 0; k < WORDS; k++)
-            process->words[i][k] = random_below(3) ? 0 : random_word(process);
+            process->words[i][k] = random_below(16) == 0 ? process->blocks[i].address
+                                   : random_below(3)     ? 0
+                                                         : random_word(process);
     for (size_t i = 0; i < process->count; i++)
         process->borrowed[i] = random_below(4) ? 0 : (uint8_t)random_below(1u << WORDS);
     uint64_t rare = random_below(2) ? 12 : 2;
