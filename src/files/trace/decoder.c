@@ -14,7 +14,7 @@ enum { CUT_BYTES_MAX = 31 };
 void decoder_release(struct decoder *decoder)
 {
     unpacker_release(&decoder->unpacker);
-    free(decoder->model);
+    prediction_free(decoder->model);
     free(decoder->runs);
     free(decoder->records);
     free(decoder->notes);
@@ -653,7 +653,7 @@ static int decoder_make_room(struct decoder *decoder, uint32_t events)
 
     if (!decoder->model) {
         numbers_list_tokens(&decoder->tokens);
-        decoder->model = calloc(1, sizeof *decoder->model);
+        decoder->model = prediction_make();
         if (!decoder->model)
             return -ENOMEM;
     }

@@ -54,7 +54,7 @@ int encoder_init(struct encoder *encoder, uint64_t start_ticks, uint64_t sample_
         encoder->columns[i].room = encoder_column_room(i);
         made &= (encoder->columns[i].data = malloc(encoder->columns[i].room)) != NULL;
     }
-    encoder->model = calloc(1, sizeof *encoder->model);
+    encoder->model = prediction_make();
     encoder->bits.bytes = &encoder->columns[COLUMN_BITS];
     encoder->times.rest.bytes = &encoder->columns[COLUMN_TIME_R];
     encoder->times.step = 1;
@@ -74,7 +74,7 @@ void encoder_release(struct encoder *encoder)
     block_ends_release(&encoder->ends);
     for (unsigned i = 0; i < COLUMNS; i++)
         free(encoder->columns[i].data);
-    free(encoder->model);
+    prediction_free(encoder->model);
 }
 
 /* The first blocks are short, so that several threads can read a short trace, and so that a process

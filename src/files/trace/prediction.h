@@ -196,6 +196,10 @@ struct prediction {
     struct prediction_path paths[FORMAT_BLOCK_EVENTS];
 };
 
+/* All zero; NULL: there is no memory. */
+struct prediction *prediction_make(void);
+void prediction_free(struct prediction *model);
+
 static inline void prediction_set_stream(struct prediction *model, uint32_t stream)
 {
     model->stream = stream;

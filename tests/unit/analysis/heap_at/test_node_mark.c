@@ -72,24 +72,19 @@ static void write_rank(size_t rank)
     assert_int_equal(trace_writer_finish(writer), 0);
 }
 
-/* A rank is there until the nanosecond in which it ends has passed. */
-static uint64_t level_at(const struct node_mark_clock *clock, size_t rank, uint64_t ns)
-{
-    uint64_t ticks = node_mark_ticks(clock, ns);
-    if (ns > node_mark_ns(clock, ends[rank]))
-        return 0;
-    return levels[rank][ticks < ends[rank] ? ticks : ends[rank]];
-}
-
-/* The sum behind all that a nanosecond has seen, the highest: by every nanosecond. */
+/* The sum behind all that a nanosecond has seen, the highest: by every nanosecond. A rank is there until
+ * the nanosecond in which it ends has passed. */
 static uint64_t highest_sum(const struct node_mark_clock *clock, uint64_t *time_ns)
 {
-    uint64_t most = 0;
+    uint64_t most = 0, last_ns[RANKS], ticks;
+    for (size_t rank = 0; rank < RANKS; rank++)
+        last_ns[rank] = node_mark_ns(clock, ends[rank]);
     *time_ns = UINT64_MAX;
-    for (uint64_t ns = clock->at_ns; node_mark_ticks(clock, ns) < LAST; ns++) {
+    for (uint64_t ns = clock->at_ns; (ticks = node_mark_ticks(clock, ns)) < LAST; ns++) {
         uint64_t sum = 0;
         for (size_t rank = 0; rank < RANKS; rank++)
-            sum += level_at(clock, rank, ns);
+            if (ns <= last_ns[rank])
+                sum += levels[rank][ticks < ends[rank] ? ticks : ends[rank]];
         if (sum > most) {
             most = sum;
             *time_ns = ns;

@@ -8,10 +8,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include "sample.h"
 #include "trace/decoder.h"
+#include "trace/prediction.h"
 #include "trace/trace_format.h"
 #include <cmocka.h>
 #include "base/alive.h"
@@ -554,9 +556,40 @@ static void an_interval_that_no_sample_has_is_refused(void **state)
     assert_non_null(strstr(error_text(), "its header makes no sense"));
 }
 
+/* A model that begins costs no memory, though another had that room before it; a write behind its end
+ * is met at once. */
+static void a_model_takes_what_is_touched_and_ends_at_a_guard(void **state)
+{
+    struct prediction *model = prediction_make();
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    unsigned char resident[sizeof *model / 4096 + 2];
+    size_t pages = 0;
+    int ends[2];
+
+    (void)state;
+    assert_non_null(model);
+    memset(model, 0x55, sizeof *model);
+    prediction_free(model);
+    assert_non_null(model = prediction_make());
+    char *first = (char *)((uintptr_t)model & ~(page - 1)), *end = (char *)(model + 1);
+    assert_int_equal(mincore(first, (size_t)(end - first), resident), 0);
+    for (size_t i = 0; i < (size_t)(end - first) / page; i++)
+        pages += resident[i] & 1;
+    assert_int_equal(pages, 0);
+    assert_int_equal(end[-1], 0);
+    assert_int_equal(pipe(ends), 0);
+    assert_int_equal(write(ends[1], end - 1, 1), 1);
+    assert_int_equal(write(ends[1], end, 1), -1);
+    assert_int_equal(errno, EFAULT);
+    close(ends[0]);
+    close(ends[1]);
+    prediction_free(model);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_model_takes_what_is_touched_and_ends_at_a_guard),
         cmocka_unit_test(a_whole_file_misses_nothing),
         cmocka_unit_test(times_and_events_are_found_in_their_blocks),
         cmocka_unit_test(cut_off_anywhere_it_reads_up_to_the_last_whole_block),
