@@ -1,21 +1,14 @@
-# The recorder's thread.c and shared.c against a collector's view and merge in the same process,
-# compiled from their sources: the library itself is not there to be linked. test_ring is never
-# sanitised (it needs signals where they hurt), test_thread is like any other test.
+# The recorder's thread.c and shared.c against a collector's view and merge in the same process; the recorder's
+# are compiled from their sources: the library itself is not there to be linked.
 set(recorder_parts ${CMAKE_SOURCE_DIR}/src/inprocess/recorder/thread.c ${CMAKE_SOURCE_DIR}/src/inprocess/recorder/shared.c
     ${CMAKE_SOURCE_DIR}/src/inprocess/unwind/permitted_calls.c
     ${CMAKE_SOURCE_DIR}/src/inprocess/interpose/c_library.c)
-file(GLOB collector_parts CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/engine/accounting/*.c
-    ${CMAKE_SOURCE_DIR}/src/engine/blocks/*.c ${CMAKE_SOURCE_DIR}/src/engine/replay/*.c
-    ${CMAKE_SOURCE_DIR}/src/protocol/wire/*.c
-    ${CMAKE_SOURCE_DIR}/src/model/metrics.c
-    ${CMAKE_SOURCE_DIR}/src/pipeline/collector/batch.c ${CMAKE_SOURCE_DIR}/src/pipeline/collector/event_sink.c
-    ${CMAKE_SOURCE_DIR}/src/pipeline/collector/thinning.c
-    ${CMAKE_SOURCE_DIR}/src/pipeline/collector/recorded_window.c
-    ${CMAKE_SOURCE_DIR}/src/pipeline/collector/ring_merge.c
-    ${CMAKE_SOURCE_DIR}/src/pipeline/collector/shared_view.c)
-foreach(test ring thread)
-    add_executable(test_recorder_${test} ${CMAKE_CURRENT_LIST_DIR}/test_${test}.c ${recorder_parts}
-        ${collector_parts})
+set(recorder_tests thread)
+if(NOT TIDEMARK_SANITIZE)
+    list(APPEND recorder_tests ring)
+endif()
+foreach(test IN LISTS recorder_tests)
+    add_executable(test_recorder_${test} ${CMAKE_CURRENT_LIST_DIR}/test_${test}.c ${recorder_parts})
     foreach(room recorder collector unwind accounting blocks replay trace wire base interpose model)
         target_include_directories(test_recorder_${test} PRIVATE ${TIDEMARK_ROOMS_DIR}/${room})
     endforeach()
@@ -24,8 +17,22 @@ foreach(test ring thread)
     add_test(NAME unit/recorder/${test} COMMAND test_recorder_${test})
     set_tests_properties(unit/recorder/${test} PROPERTIES LABELS ring TIMEOUT 900)
 endforeach()
-target_compile_options(test_recorder_ring PRIVATE -fno-sanitize=all)
-target_link_options(test_recorder_ring PRIVATE -fno-sanitize=all)
+target_link_libraries(test_recorder_thread PRIVATE tm_collector)
+# test_ring is never sanitised (it needs signals where they hurt), so it is in the builds without a sanitizer
+# only, and its engine there with the assertions that a release leaves out.
+if(TARGET test_recorder_ring)
+    file(GLOB collector_parts CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/engine/accounting/*.c
+        ${CMAKE_SOURCE_DIR}/src/engine/blocks/*.c ${CMAKE_SOURCE_DIR}/src/engine/replay/*.c
+        ${CMAKE_SOURCE_DIR}/src/protocol/wire/*.c
+        ${CMAKE_SOURCE_DIR}/src/model/metrics.c
+        ${CMAKE_SOURCE_DIR}/src/pipeline/collector/batch.c ${CMAKE_SOURCE_DIR}/src/pipeline/collector/event_sink.c
+        ${CMAKE_SOURCE_DIR}/src/pipeline/collector/thinning.c
+        ${CMAKE_SOURCE_DIR}/src/pipeline/collector/recorded_window.c
+        ${CMAKE_SOURCE_DIR}/src/pipeline/collector/ring_merge.c
+        ${CMAKE_SOURCE_DIR}/src/pipeline/collector/shared_view.c)
+    target_sources(test_recorder_ring PRIVATE ${collector_parts})
+    target_compile_options(test_recorder_ring PRIVATE -UNDEBUG)
+endif()
 
 # Sampling: the draw, and the set of what was sampled. Memory, from session to session.
 add_executable(test_recorder_draw ${CMAKE_CURRENT_LIST_DIR}/test_draw.c)
