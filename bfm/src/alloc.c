@@ -61,9 +61,10 @@ static unsigned alloc_aligned_code(size_t bytes, size_t align)
 static void *alloc_take_uncached(struct arena *arena, unsigned code)
 {
     void *block = NULL;
+    bool marked;
 
     arena_enter(arena);
-    bucket_take(arena, code, &block, 1);
+    bucket_take(arena, code, &block, 1, &marked);
     arena_leave(arena);
     return block;
 }

@@ -3,6 +3,7 @@
  * age and the lists of records. At the end it compares the sums of these walks. */
 #include "bfm/age.h"
 #include "bfm/bins.h"
+#include "bfm/cache.h"
 #include "bfm/chunk.h"
 #include "bfm/classes.h"
 #include "bfm/bfm_heap.h"
@@ -324,6 +325,8 @@ const char *bfm_check(bfm_heap *which)
     wrong = bfm_check_heap(which ? (struct heap *)which : &bfm_default_heap);
     if (!wrong && !which)
         wrong = guard_check();
+    if (!wrong && bfm_cache->arena && !cache_adds_up(bfm_cache))
+        wrong = "the room of this thread's stacks does not add up";
     heaps_unlock();
     return wrong;
 }

@@ -76,18 +76,17 @@ static unsigned bucket_draw(struct arena *arena, unsigned below)
 static unsigned bucket_take_lowest(struct record *record, void **blocks, unsigned want)
 {
     uintptr_t page = layout_record_page(record);
-    size_t bytes = bfm_class_bytes[record->code];
-    unsigned got = 0;
+    unsigned bytes = bfm_class_bytes[record->code], words = bucket_word_count(record->code);
+    void **to = blocks + want;
 
-    for (unsigned word = 0; word < bucket_word_count(record->code) && got < want; word++) {
+    for (unsigned word = 0; word < words && to != blocks; word++) {
         uint64_t *bits = bucket_free_word(record, word), left = *bits;
-        for (; left && got < want; left &= left - 1) {
-            size_t index = word * 64 + (unsigned)__builtin_ctzll(left);
-            blocks[want - ++got] = (void *)(page + index * bytes);
-        }
+        uintptr_t first = page + word * 64 * bytes;
+        for (; left && to != blocks; left &= left - 1)
+            *--to = (void *)(first + (unsigned)__builtin_ctzll(left) * bytes);
         *bits = left;
     }
-    return got;
+    return (unsigned)(blocks + want - to);
 }
 
 /* Takes one block at random: draws a word, then a bit of it. */
@@ -180,24 +179,26 @@ static unsigned bucket_take_from(struct arena *arena, struct record *record, voi
 }
 
 /* Replaces one of the blocks by a marked one if it is that block's turn. */
-static void bucket_mark_one(struct arena *arena, unsigned code, void **blocks, unsigned count)
+static bool bucket_mark_one(struct arena *arena, unsigned code, void **blocks, unsigned count)
 {
     unsigned place = marks_place(arena, code, count);
     struct record *record = arena->marked_white[code].first;
     void *marked, *plain;
 
     if (place == count || (!record && !(record = bucket_record_open(arena, code, true))))
-        return;
+        return false;
     bucket_take_from(arena, record, &marked, 1);
     plain = blocks[count - 1 - place];
     blocks[count - 1 - place] = mark_slot_marked(marked);
-    bucket_put(arena, layout_record_of((uintptr_t)plain), plain);
+    bucket_put(arena, layout_record_of((uintptr_t)plain), &plain, 1);
+    return true;
 }
 
-unsigned bucket_take(struct arena *arena, unsigned code, void **blocks, unsigned want)
+unsigned bucket_take(struct arena *arena, unsigned code, void **blocks, unsigned want, bool *marked)
 {
     unsigned got = 0;
 
+    *marked = false;
     while (got < want) { /* a white record has a free block: at most `want` turns */
         struct record *record = arena->white[code].first;
         if (!record && !(record = bucket_record_open(arena, code, false)))
@@ -208,7 +209,7 @@ unsigned bucket_take(struct arena *arena, unsigned code, void **blocks, unsigned
         for (unsigned i = 0; i < got; i++)
             blocks[i] = blocks[want - got + i];
     if (got && events_wanted() && !arena->heap->independent && !bfm_events_telling())
-        bucket_mark_one(arena, code, blocks, got);
+        *marked = bucket_mark_one(arena, code, blocks, got);
     return got;
 }
 
@@ -220,11 +221,14 @@ static bool bucket_is_empty(const struct record *record)
 /* A record that was black goes to the front of the white list. A wholly free record goes back to
  * the tree component, unless it is the only white one of its class, which may be needed again soon.
  * So a wholly free record is always alone in its list. */
-static void bucket_after_put(struct arena *arena, struct record *record)
+static void bucket_after_put(struct arena *arena, struct record *record, bool was_black)
 {
-    struct record_list *white = bucket_white_of(arena, record);
+    struct record_list *white;
 
-    if (record->free_count == 1) {
+    if (likely(!was_black && !bucket_is_empty(record)))
+        return;
+    white = bucket_white_of(arena, record);
+    if (was_black) {
         if (white->first && bucket_is_empty(white->first))
             bucket_record_close(arena, white->first);
         bucket_list_remove(bucket_black_of(arena, record), record);
@@ -234,44 +238,54 @@ static void bucket_after_put(struct arena *arena, struct record *record)
         bucket_record_close(arena, record);
 }
 
-static uint64_t bucket_locate(const struct record *record, const void *block, unsigned *word)
+/* The number of the block in its record of this class. */
+static inline unsigned bucket_index(unsigned code, const void *block)
 {
-    size_t offset = (uintptr_t)block & (PAGE_BYTES - 1);
-    unsigned index = class_index(record->code, offset);
+    unsigned offset = (uintptr_t)block & (PAGE_BYTES - 1), index = class_index(code, offset);
 
-    if (index * (size_t)bfm_class_bytes[record->code] != offset ||
-        index >= bfm_class_blocks[record->code])
+    if (unlikely(index * bfm_class_bytes[code] != offset || index >= bfm_class_blocks[code]))
         os_fatal("free of a pointer into a block, not to its start", block);
-    *word = index / 64;
-    return (uint64_t)1 << index % 64;
+    return index;
 }
 
 void bucket_check(const struct record *record, const void *block)
 {
-    unsigned word;
-
-    (void)bucket_locate(record, block, &word);
+    (void)bucket_index(record->code, block);
 }
 
-void bucket_put(struct arena *arena, struct record *record, void *block)
+/* Sets the bit of each block. At most `count` turns. */
+static unsigned bucket_put_bits(struct record *record, void *const *slots, unsigned count)
 {
-    unsigned word;
-    uint64_t bit = bucket_locate(record, block, &word), *bits = bucket_free_word(record, word);
+    uintptr_t page = (uintptr_t)*slots & ~(PAGE_BYTES - 1);
+    unsigned code = record->code, done = 0;
 
-    if (*bits & bit)
-        os_fatal("free of a block that is free already", block);
-    *bits |= bit;
-    record->free_count++;
-    arena->free_bytes += bfm_class_bytes[record->code];
-    bucket_after_put(arena, record);
+    do {
+        const void *block = mark_slot_block(slots[done]);
+        unsigned index = bucket_index(code, block);
+        uint64_t *word = bucket_free_word(record, index / 64), bits = *word;
+        if (unlikely(bits >> index % 64 & 1))
+            os_fatal("free of a block that is free already", block);
+        *word = bits | (uint64_t)1 << index % 64;
+    } while (++done < count && ((uintptr_t)slots[done] & ~(PAGE_BYTES - 1)) == page);
+    return done;
+}
+
+unsigned bucket_put(struct arena *arena, struct record *record, void *const *slots, unsigned count)
+{
+    unsigned done = bucket_put_bits(record, slots, count);
+    bool was_black = !record->free_count;
+
+    record->free_count += (uint16_t)done;
+    arena->free_bytes += (size_t)done * bfm_class_bytes[record->code];
+    bucket_after_put(arena, record, was_black);
+    return done;
 }
 
 bool bucket_is_used(const struct record *record, const void *block)
 {
-    unsigned word;
-    uint64_t bit = bucket_locate(record, block, &word);
+    unsigned index = bucket_index(record->code, block);
 
-    return !(*bucket_free_word((struct record *)record, word) & bit);
+    return !(*bucket_free_word((struct record *)record, index / 64) >> index % 64 & 1);
 }
 
 /* ---- arenas ---- */
@@ -311,6 +325,7 @@ void arena_drain(struct arena *arena, size_t most)
 {
     while (most--) {
         struct block *block = arena->pending;
+        void *slot;
         if (!block && atomic_load_explicit(&arena->remote, memory_order_relaxed))
             block = atomic_exchange_explicit(&arena->remote, NULL, memory_order_acquire);
         if (!block)
@@ -318,7 +333,8 @@ void arena_drain(struct arena *arena, size_t most)
         arena->pending = bucket_next(block);
         if (options.zero)
             block->next = 0;
-        bucket_put(arena, layout_record_of((uintptr_t)block), block);
+        slot = block;
+        bucket_put(arena, layout_record_of((uintptr_t)block), &slot, 1);
     }
 }
 

@@ -12,13 +12,16 @@ enum { DRAIN_MOST = 64 };
 /* Takes up to `want` blocks of a class and stores them in `blocks`, the lowest last. Returns their
  * number, which is less than `want` only when memory is short. The caller uses the last first. At
  * most one is marked, and its pointer then has the lowest bit set (mark.h). */
-unsigned bucket_take(struct arena *arena, unsigned code, void **blocks, unsigned want);
+unsigned bucket_take(struct arena *arena, unsigned code, void **blocks, unsigned want,
+                     bool *marked);
 
 /* Aborts if `block`, an address in `record`, is not the start of a block. Needs no lock. */
 void bucket_check(const struct record *record, const void *block);
 
-/* Frees a block of `record`. Aborts if it is no block, or free already. */
-void bucket_put(struct arena *arena, struct record *record, void *block);
+/* Frees the first block, which is of `record`, and as many of those that follow it, of `count` in
+ * all, as are of the same record. Their lowest bit does not count. Returns how many it freed.
+ * Aborts if one is no block, or free already. */
+unsigned bucket_put(struct arena *arena, struct record *record, void *const *slots, unsigned count);
 
 /* Takes the lock and drains at most DRAIN_MOST blocks. */
 void arena_enter(struct arena *arena);

@@ -16,7 +16,10 @@ struct cache bfm_late_cache;
 
 /* One refill or flush in 16 looks at the clock, so that a program with small blocks only gives
  * memory back as well. */
-enum { REFILLS_PER_TICK = 16, AGE_MS = 4, RECLAIM_LOOKS = 4 };
+enum { REFILLS_PER_TICK = 16, AGE_MS = 4 };
+/* A stack that finds no room looks at so many others; at each RECLAIM_REFILLS-th refill or flush it
+ * also sends blocks of one of them home. */
+enum { RECLAIM_LOOKS = 4, RECLAIM_REFILLS = 4 };
 
 static unsigned cache_clip(size_t depth, unsigned least, unsigned most)
 {
@@ -70,47 +73,6 @@ void cache_init(struct cache *cache, struct arena *home, struct arena *arena)
     }
 }
 
-/* Takes room back from stacks that have grown and were not used since the last look. Each call
- * looks at the next RECLAIM_LOOKS stacks. */
-static void cache_reclaim(struct cache *cache)
-{
-    bool shared = cache->home != cache->arena;
-
-    for (unsigned i = 0; i < RECLAIM_LOOKS; i++) {
-        unsigned code = cache->reclaim_code = cache->reclaim_code % CLASS_COUNT + 1;
-        void **least = cache_floor(cache, code) + cache_first_depth(code, shared);
-        if (!(cache->busy >> code & 1) && cache->limit[code] > least && cache->top[code] <= least) {
-            cache->room_bytes += (size_t)(cache->limit[code] - least) * bfm_class_bytes[code];
-            cache->limit[code] = least;
-        }
-        cache->busy &= ~(1u << code);
-    }
-}
-
-static void cache_grow(struct cache *cache, unsigned code)
-{
-    void **floor = cache_floor(cache, code);
-    size_t depth = (size_t)(cache->limit[code] - floor), most = (size_t)(cache->most[code] - floor);
-    size_t next = depth * 2, bytes;
-
-    if (next > most)
-        next = most;
-    bytes = (next - depth) * bfm_class_bytes[code];
-    if (bytes > cache->room_bytes)
-        cache_reclaim(cache);
-    if (bytes > cache->room_bytes)
-        return;
-    cache->room_bytes -= bytes;
-    cache->limit[code] = floor + next;
-}
-
-static void cache_push(struct cache *cache, unsigned code, void *slot)
-{
-    *cache->top[code]++ = slot;
-    if (mark_slot_is_marked(slot))
-        cache->base[code] = cache->top[code];
-}
-
 /* Sets the base again after changes below the top. At most CACHE_DEPTH turns. */
 static void cache_find_base(struct cache *cache, unsigned code)
 {
@@ -119,6 +81,108 @@ static void cache_find_base(struct cache *cache, unsigned code)
     for (cache->base[code] = cache->top[code];
          cache->base[code] != floor && !mark_slot_is_marked(cache->base[code][-1]);)
         cache->base[code]--;
+}
+
+/* Sends blocks home: to their arena if its lock can be had at once, else to its list. A run of
+ * blocks of one arena takes its lock once. Of what others left there, the first arena puts at most
+ * `drain` blocks. */
+static void cache_send_home(void **slots, size_t count, size_t drain)
+{
+    struct arena *inside = NULL;
+
+    for (size_t i = 0; i < count;) { /* each turn is one block at least */
+        void *block = mark_slot_block(slots[i]);
+        struct record *record = layout_record_of((uintptr_t)block);
+        struct arena *arena = record->arena;
+        if (arena != inside) {
+            if (inside)
+                arena_leave(inside);
+            inside = lock_try(&arena->lock) ? arena : NULL;
+            if (inside) {
+                arena_drain(inside, drain);
+                drain = 0;
+            }
+        }
+        if (inside) {
+            i += bucket_put(inside, record, slots + i, (unsigned)(count - i));
+        } else {
+            arena_push(arena, block);
+            i++;
+        }
+    }
+    if (inside)
+        arena_leave(inside);
+}
+
+/* Sends the lowest `count` blocks of a stack home. */
+static void cache_send_lowest(struct cache *cache, unsigned code, size_t count, size_t drain)
+{
+    void **floor = cache_floor(cache, code);
+    size_t left = (size_t)(cache->top[code] - floor) - count;
+
+    cache_send_home(floor, count, drain);
+    memmove(floor, floor + count, left * sizeof *floor);
+    cache->top[code] = floor + left;
+    if (cache->base[code] != floor)
+        cache_find_base(cache, code);
+}
+
+/* Takes room back from stacks that have grown and were not used since the last look. Each call
+ * looks at the next RECLAIM_LOOKS stacks. Where a stack has more blocks than it would have room for
+ * they go home first, of one stack at most. */
+static void cache_reclaim(struct cache *cache)
+{
+    bool shared = cache->home != cache->arena, sends = cache->refills % RECLAIM_REFILLS == 0;
+
+    for (unsigned i = 0; i < RECLAIM_LOOKS; i++) {
+        unsigned code = cache->reclaim_code = cache->reclaim_code % CLASS_COUNT + 1;
+        void **least = cache_floor(cache, code) + cache_first_depth(code, shared);
+        bool idle = !(cache->busy >> code & 1) && cache->limit[code] > least;
+        bool more = cache->top[code] > least;
+        if (idle && (!more || sends)) {
+            if (more)
+                cache_send_lowest(cache, code, (size_t)(cache->top[code] - least), 0);
+            sends &= !more;
+            cache->room_bytes += (size_t)(cache->limit[code] - least) * bfm_class_bytes[code];
+            cache->limit[code] = least;
+        }
+        cache->busy &= ~(1u << code);
+    }
+}
+
+bool cache_adds_up(const struct cache *cache)
+{
+    bool shared = cache->home != cache->arena;
+    size_t bytes = cache->room_bytes;
+
+    for (unsigned code = 1; code < CLASS_CODES; code++) {
+        size_t depth = (size_t)(cache->limit[code] - cache_floor(cache, code));
+        bytes += (depth - cache_first_depth(code, shared)) * bfm_class_bytes[code];
+        if (cache->top[code] < cache->base[code] || cache->top[code] > cache->limit[code] ||
+            cache->limit[code] > cache->most[code])
+            return false;
+    }
+    return bytes == CACHE_GROW_BYTES;
+}
+
+static void cache_grow(struct cache *cache, unsigned code)
+{
+    void **floor = cache_floor(cache, code);
+    size_t depth = (size_t)(cache->limit[code] - floor), most = (size_t)(cache->most[code] - floor);
+    size_t next = depth * 2, bytes;
+
+    cache->busy |= 1u << code;
+    if (next > most)
+        next = most;
+    bytes = (next - depth) * bfm_class_bytes[code];
+    if (bytes > cache->room_bytes) {
+        cache_reclaim(cache); /* no room of this stack's, which is busy */
+        cache->busy |= 1u << code;
+    }
+    if (bytes > cache->room_bytes)
+        return;
+    cache->room_bytes -= bytes;
+    cache->limit[code] = floor + next;
 }
 
 void *cache_pop_marked(struct cache *cache, unsigned code)
@@ -151,8 +215,8 @@ static bool cache_sink(struct cache *cache, unsigned code)
 
 void cache_push_marked(struct cache *cache, unsigned code, void *block)
 {
-
-    cache_push(cache, code, mark_slot_marked(block));
+    *cache->top[code]++ = mark_slot_marked(block);
+    cache->base[code] = cache->top[code];
     if (cache->marked_uses < MARK_HOT)
         return;
     cache->marked_uses = 0;
@@ -166,87 +230,54 @@ void cache_push_marked(struct cache *cache, unsigned code, void *block)
 void *cache_refill(struct cache *cache, unsigned code)
 {
     struct arena *arena = cache->arena;
-    void *blocks[CACHE_DEPTH];
+    void **floor = cache_floor(cache, code);
     unsigned want, got;
+    bool marked;
 
     cache_grow(cache, code);
-    cache->busy |= 1u << code;
     cache->marked_uses = 0;
-    want = (unsigned)(cache->limit[code] - cache->base[code]) / 2;
+    want = (unsigned)(cache->limit[code] - floor) / 2;
     arena_enter(arena);
-    got = bucket_take(arena, code, blocks, want);
+    got = bucket_take(arena, code, floor, want, &marked); /* above the top until all are there */
     arena_leave(arena);
     if (++cache->refills % REFILLS_PER_TICK == 0)
         cache_look_within(cache, tree_tick(arena->heap));
     if (!got)
         return NULL;
-    for (unsigned i = 0; i + 1 < got; i++)
-        cache_push(cache, code, blocks[i]);
-    return blocks[got - 1];
-}
-
-/* Sends blocks home: to their arena if its lock can be had at once, else to its list. A run of
- * blocks of one arena takes its lock once. */
-static void cache_send_home(void **slots, size_t count)
-{
-    struct arena *inside = NULL;
-    size_t drain = DRAIN_MOST; /* only the first arena is drained, so that the work is bounded */
-
-    for (size_t i = 0; i < count; i++) {
-        void *block = mark_slot_block(slots[i]);
-        struct record *record = layout_record_of((uintptr_t)block);
-        struct arena *arena = record->arena;
-        if (arena != inside) {
-            if (inside)
-                arena_leave(inside);
-            inside = lock_try(&arena->lock) ? arena : NULL;
-            if (inside) {
-                arena_drain(inside, drain);
-                drain = 0;
-            }
-        }
-        if (inside)
-            bucket_put(inside, record, block);
-        else
-            arena_push(arena, block);
-    }
-    if (inside)
-        arena_leave(inside);
+    cache->top[code] = floor + got - 1;
+    if (unlikely(marked))
+        cache_find_base(cache, code);
+    return floor[got - 1];
 }
 
 void block_go_home(void *block)
 {
-    cache_send_home(&block, 1);
+    cache_send_home(&block, 1, DRAIN_MOST);
 }
 
-/* At most CACHE_DEPTH turns. */
+/* At most CACHE_DEPTH turns. All blocks of a marked record have the lowest bit in a stack. */
 void cache_check(const struct cache *cache, const struct record *record, const void *block)
 {
+    void **slot = cache_floor(cache, record->code), **top = cache->top[record->code];
+    const void *twice = (const char *)block + record->marked;
 
     bucket_check(record, block);
-    for (void **slot = cache_floor(cache, record->code); slot != cache->top[record->code]; slot++)
-        if (mark_slot_block(*slot) == block)
+    for (; slot != top; slot++)
+        if (unlikely(*slot == twice))
             os_fatal("free of a block that is free already", block);
 }
 
 void cache_flush(struct cache *cache, unsigned code)
 {
     void **floor = cache_floor(cache, code);
-    size_t held, count;
+    size_t held;
 
-    cache->busy |= 1u << code;
     cache_grow(cache, code);
     if (cache->top[code] != cache->limit[code])
         return;
     held = (size_t)(cache->top[code] - floor);
-    count = held / 2;
-    cache_send_home(floor, count);
-    for (size_t i = count; i < held; i++)
-        floor[i - count] = floor[i];
-    cache->top[code] -= count;
+    cache_send_lowest(cache, code, held / 2, DRAIN_MOST);
     cache->marked_uses = 0;
-    if (cache->base[code] != floor)
-        cache_find_base(cache, code);
     if (++cache->refills % REFILLS_PER_TICK == 0)
         cache_look_within(cache, tree_tick(cache->arena->heap));
 }
@@ -255,7 +286,7 @@ static void cache_flush_class(struct cache *cache, unsigned code)
 {
     void **floor = cache_floor(cache, code);
 
-    cache_send_home(floor, (size_t)(cache->top[code] - floor));
+    cache_send_home(floor, (size_t)(cache->top[code] - floor), DRAIN_MOST);
     cache->top[code] = cache->base[code] = floor;
 }
 

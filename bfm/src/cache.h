@@ -21,12 +21,12 @@
 #include "bfm/mark.h"
 
 /* A stack begins with room for 8 blocks or 1 KiB, at least 2, which is 22 KiB for all classes, and
- * doubles as it is used, up to 64 blocks or 4 KiB, at least 8; all together grow by at most 42 KiB:
- * a thread holds no more than 64 KiB. */
+ * doubles as it is used, up to 64 blocks or 8 KiB; all together grow by at most 106
+ * KiB: a thread holds no more than 128 KiB. */
 enum { CACHE_DEPTH_FIRST = 8, CACHE_DEPTH = 64 };
 #define CACHE_FIRST_BYTES ((size_t)1024)
-#define CACHE_STACK_BYTES ((size_t)4096)
-#define CACHE_GROW_BYTES  ((size_t)42 << 10)
+#define CACHE_STACK_BYTES ((size_t)8192)
+#define CACHE_GROW_BYTES  ((size_t)106 << 10)
 /* Of a thread that shares its arena: up to 16 blocks or 512 bytes, at least 2. */
 enum { CACHE_DEPTH_SHARED = 16 };
 #define CACHE_SHARED_BYTES ((size_t)512)
@@ -110,6 +110,10 @@ void cache_check(const struct cache *cache, const struct record *record, const v
 /* Makes room in a full stack: it grows, or its oldest blocks go to their arenas. */
 void cache_flush(struct cache *cache, unsigned code);
 void cache_flush_all(struct cache *cache);
+
+/* For bfm_check(): base <= top <= limit <= most of each stack, and what they have grown by is what
+ * is missing of `room_bytes`. */
+bool cache_adds_up(const struct cache *cache);
 
 /* Called after `passes` frees: gives memory back by age, and empties one stack. */
 void cache_look(struct cache *cache);

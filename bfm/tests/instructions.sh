@@ -29,6 +29,9 @@ at_most 395 600 resize
 at_most 600 600 heard
 at_most 190 600 clear
 at_most 280 600 align
+at_most 156 16 many
+at_most 170 104 many
+at_most 290 512 many
 at_most 655 513 all
 at_most 695 1000 all
 at_most 890 5000 all

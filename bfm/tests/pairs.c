@@ -2,8 +2,8 @@
  * the way. A third argument says otherwise: `clear` takes it from calloc, `align` from memalign,
  * `resize` makes it twice as long in between, and `heard` does that while a hook listens. With
  * `all` so many blocks of up to 1 KiB more are taken, each of another size than the one before, and
- * every second one is freed and then the rest: what a pair costs that no cache serves.
- * instructions.sh counts. */
+ * every second one is freed and then the rest: what a pair costs that no cache serves. With `many`
+ * so many blocks of that size are taken before the first is freed. instructions.sh counts. */
 #include <stdlib.h>
 #include <string.h>
 #include "tidemark/bfm.h"
@@ -17,6 +17,14 @@ static void take_all(size_t bytes, long count)
     for (long i = 0; i < count; i += 2)
         bfm_free(blocks[i]);
     for (long i = 1; i < count; i += 2)
+        bfm_free(blocks[i]);
+}
+
+static void take_many(size_t bytes, long count)
+{
+    for (long i = 0; i < count; i++)
+        blocks[i] = bfm_malloc(bytes);
+    for (long i = 0; i < count; i++)
         bfm_free(blocks[i]);
 }
 
@@ -46,6 +54,8 @@ int main(int count, char **arguments)
         bfm_set_hook(hear, NULL);
     if (!strcmp(arguments[count > 3 ? 3 : 0], "all"))
         take_all(bytes, pairs < 65536 ? pairs : 65536);
+    else if (how == 'm')
+        take_many(bytes, pairs < 65536 ? pairs : 65536);
     else if (how)
         take_otherwise(how, bytes, pairs);
     for (long i = 0; i < pairs && !how; i++) {

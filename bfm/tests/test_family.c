@@ -611,6 +611,32 @@ static void resized_blocks_are_their_owners(void **unused)
     assert_null(bfm_check(NULL));
 }
 
+/* Stacks that are used less give their room to those that are used now; nothing is taken or given
+ * twice. */
+static void stacks_lend_their_room(void **unused)
+{
+    enum { GROUP = 200, GROUPS = 600 };
+    static void *blocks[GROUPS][GROUP];
+
+    (void)unused;
+    for (unsigned i = 0; i < GROUPS; i++) {
+        size_t bytes = 1 + i * 7 % 32 * 16;
+        for (unsigned k = 0; k < GROUP; k++)
+            memset(blocks[i][k] = bfm_malloc(bytes), (int)i, bytes);
+        for (unsigned k = 0; i && k < GROUP; k += 2) { /* of another class, half of them */
+            assert_int_equal(*(unsigned char *)blocks[i - 1][k], (i - 1) % 256);
+            bfm_free(blocks[i - 1][k]);
+        }
+        assert_null(bfm_check(NULL));
+    }
+    for (unsigned i = GROUPS; i--;)
+        for (unsigned k = i + 1 < GROUPS; k < GROUP; k += i + 1 < GROUPS ? 2 : 1) {
+            assert_int_equal(*(unsigned char *)blocks[i][k], i % 256);
+            bfm_free(blocks[i][k]);
+        }
+    assert_null(bfm_check(NULL));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -626,6 +652,7 @@ int main(void)
         cmocka_unit_test(wrong_frees_end_the_program),
         cmocka_unit_test(the_hook_hears_what_changes_hands),
         cmocka_unit_test(what_the_hook_takes_is_not_told),
+        cmocka_unit_test(stacks_lend_their_room),
         cmocka_unit_test(samples_are_their_owners),
         cmocka_unit_test(chunks_are_drawn_by_their_bytes),
         cmocka_unit_test(resized_chunks_are_drawn_by_their_bytes),
