@@ -13,12 +13,15 @@ void sites_init(struct sites *sites)
     *sites = (struct sites){0};
 }
 
+static size_t sites_number_bytes(size_t pages)
+{
+    return pages * SITES_PAGE_NODES * sizeof(uint32_t);
+}
+
 void sites_release(struct sites *sites)
 {
-    for (uint32_t page = 0; page < sites->page_count; page++)
-        if (sites->pages[page]) /* spares calls: a directory may be large and nearly empty */
-            free(sites->pages[page]);
     free(sites->pages);
+    arena_release_used(&sites->number_memory, sites_number_bytes(sites->pages_used + (size_t)1));
     free(sites->seeds);
     arena_release_used(&sites->hot_memory, sites->count * sizeof(struct site_hot));
     arena_release_used(&sites->cold_memory, sites->count * sizeof(struct site_cold));
@@ -40,16 +43,15 @@ size_t sites_memory_bytes(const struct sites *sites)
                            (sites->samples ? sizeof(struct site_samples) : 0) +
                            (sites->all_peaks ? sizeof *sites->all_peaks : 0)) +
            sites->wide_count * sizeof(struct site_wide) +
-           sites->rare_count * sizeof(struct site_rare) +
-           sites->pages_used * (size_t)SITES_PAGE_NODES * sizeof(uint32_t) +
-           sites->page_count * sizeof(uint32_t *);
+           sites->rare_count * sizeof(struct site_rare) + sites_number_bytes(sites->pages_used) +
+           sites->page_count * sizeof *sites->pages;
 }
 
 /* calloc and copy, so that the untouched end of a large directory is never resident. */
 static void sites_grow_directory(struct sites *sites, uint32_t page)
 {
     uint32_t wanted = sites->page_count ? sites->page_count : 64;
-    uint32_t **pages;
+    uint32_t *pages;
 
     while (wanted <= page)
         wanted *= 2;
@@ -61,17 +63,23 @@ static void sites_grow_directory(struct sites *sites, uint32_t page)
     sites->page_count = wanted;
 }
 
-static uint32_t *sites_number_of_node(struct sites *sites, uint32_t node)
+/* The page of nodes that have none. */
+static void __attribute__((noinline)) sites_add_page(struct sites *sites, uint32_t page)
 {
-    uint32_t page = node >> SITES_PAGE_LOG2;
-
     if (page >= sites->page_count)
         sites_grow_directory(sites, page);
-    if (!sites->pages[page]) {
-        sites->pages[page] = arena_calloc(SITES_PAGE_NODES, sizeof(uint32_t));
-        sites->pages_used++;
-    }
-    return &sites->pages[page][node & (SITES_PAGE_NODES - 1)];
+    sites->pages[page] = ++sites->pages_used * SITES_PAGE_NODES;
+    arena_grow(&sites->number_memory, sites_number_bytes(sites->pages_used + (size_t)1));
+    sites->numbers = sites->number_memory.base;
+}
+
+static void sites_set_number(struct sites *sites, uint32_t node, uint32_t number)
+{
+    uint32_t page = node / SITES_PAGE_NODES;
+
+    if (page >= sites->page_count || !sites->pages[page])
+        sites_add_page(sites, page);
+    sites->numbers[sites->pages[page] + node % SITES_PAGE_NODES] = number;
 }
 
 void sites_know_frees(struct sites *sites)
@@ -185,7 +193,7 @@ static void *sites_grow_array(struct sites *sites, struct arena *memory, size_t 
     return memory->base;
 }
 
-static void sites_make_room(struct sites *sites)
+static void __attribute__((noinline)) sites_make_room(struct sites *sites)
 {
     sites->room = UINT32_MAX;
     sites->hot = sites_grow_array(sites, &sites->hot_memory, sizeof *sites->hot);
@@ -213,7 +221,7 @@ uint32_t sites_add(struct sites *sites, uint32_t node)
     sites->hot[site].size_min = UINT32_MAX;
     sites->cold[site].lifetime_min = UINT64_MAX;
     sites->cold[site].node = node;
-    *sites_number_of_node(sites, node) = sites->count;
+    sites_set_number(sites, node, sites->count);
     return site;
 }
 

@@ -136,9 +136,11 @@ struct sites {
     uint64_t peak_stamp, crest_stamp, seen_stamp, all_peak_stamp; /* the stamp's value then */
     struct call_metrics *sums; /* of SITES_SUM_COUNT sites each, as of when all sites were seen */
     bool are_summed;           /* no site has changed since then */
-    uint32_t **pages;          /* by node: site number + 1, 0 if it has none; a page may be NULL */
+    uint32_t *pages;           /* by node / SITES_PAGE_NODES: where its page begins in `numbers` */
+    uint32_t *numbers;         /* of sites + 1, 0: none. The first page stays empty: all nodes that
+                                * have no page of their own share it */
     uint32_t page_count, pages_used;
-    struct arena hot_memory, cold_memory, wide_memory, rare_memory;
+    struct arena hot_memory, cold_memory, wide_memory, rare_memory, number_memory;
     struct arena freed_memory, times_memory, samples_memory, sum_memory, all_peaks_memory;
 };
 
@@ -171,9 +173,9 @@ static inline uint32_t sites_number(const struct sites *sites, uint32_t node)
 {
     uint32_t page = node >> SITES_PAGE_LOG2;
 
-    if (page >= sites->page_count || !sites->pages[page])
+    if (page >= sites->page_count)
         return 0;
-    return sites->pages[page][node & (SITES_PAGE_NODES - 1)];
+    return sites->numbers[sites->pages[page] + node % SITES_PAGE_NODES];
 }
 
 static inline uint32_t sites_of_node(struct sites *sites, uint32_t node)
@@ -183,12 +185,22 @@ static inline uint32_t sites_of_node(struct sites *sites, uint32_t node)
     return number ? number - 1 : sites_add(sites, node);
 }
 
-/* `site` may be -1 or none, and there may be no sites yet: so addresses are computed with integers.
- * A prefetch of any address is allowed, a pointer outside an array is not. */
-static inline void site_prefetch(const struct sites *sites, uint64_t site)
+/* There may be no such site, or none at all: so addresses are computed with integers. A prefetch of
+ * any address is allowed, a pointer outside an array is not. */
+static inline void site_prefetch(const struct sites *sites, uint32_t site)
 {
     __builtin_prefetch((const void *)((uintptr_t)sites->hot + site * sizeof *sites->hot), 1);
     __builtin_prefetch((const void *)((uintptr_t)sites->cold + site * sizeof *sites->cold), 1);
+}
+
+/* The same by the site's number + 1. Subtracting last costs nothing: it is part of an address. */
+static inline void site_prefetch_number(const struct sites *sites, uint32_t number)
+{
+    uintptr_t hot = (uintptr_t)sites->hot + number * sizeof *sites->hot;
+    uintptr_t cold = (uintptr_t)sites->cold + number * sizeof *sites->cold;
+
+    __builtin_prefetch((const void *)(hot - sizeof *sites->hot), 1);
+    __builtin_prefetch((const void *)(cold - sizeof *sites->cold), 1);
 }
 
 static inline bool site_is_wide(const struct site_hot *hot)

@@ -8,6 +8,21 @@
  * grows by a quarter: 38 to 47 bytes a block. */
 enum { LARGE_BUCKETS = 8192 };
 
+#ifdef __SSE2__
+/* clang-format off */
+const uint8_t live_lowest_beside[256] = {
+    0, 1, 0, 2, 0, 1, 0, 3, 0, 1, 0, 2, 0, 1, 0, 4, 0, 1, 0, 2, 0, 1, 0, 3, 0, 1, 0, 2, 0, 1, 0, 5,
+    0, 1, 0, 2, 0, 1, 0, 3, 0, 1, 0, 2, 0, 1, 0, 4, 0, 1, 0, 2, 0, 1, 0, 3, 0, 1, 0, 2, 0, 1, 0, 6,
+    0, 1, 0, 2, 0, 1, 0, 3, 0, 1, 0, 2, 0, 1, 0, 4, 0, 1, 0, 2, 0, 1, 0, 3, 0, 1, 0, 2, 0, 1, 0, 5,
+    0, 1, 0, 2, 0, 1, 0, 3, 0, 1, 0, 2, 0, 1, 0, 4, 0, 1, 0, 2, 0, 1, 0, 3, 0, 1, 0, 2, 0, 1, 0, 7,
+    0, 1, 0, 2, 0, 1, 0, 3, 0, 1, 0, 2, 0, 1, 0, 4, 0, 1, 0, 2, 0, 1, 0, 3, 0, 1, 0, 2, 0, 1, 0, 5,
+    0, 1, 0, 2, 0, 1, 0, 3, 0, 1, 0, 2, 0, 1, 0, 4, 0, 1, 0, 2, 0, 1, 0, 3, 0, 1, 0, 2, 0, 1, 0, 6,
+    0, 1, 0, 2, 0, 1, 0, 3, 0, 1, 0, 2, 0, 1, 0, 4, 0, 1, 0, 2, 0, 1, 0, 3, 0, 1, 0, 2, 0, 1, 0, 5,
+    0, 1, 0, 2, 0, 1, 0, 3, 0, 1, 0, 2, 0, 1, 0, 4, 0, 1, 0, 2, 0, 1, 0, 3, 0, 1, 0, 2, 0, 1, 0, 7,
+};
+/* clang-format on */
+#endif
+
 static size_t live_table_limit(size_t buckets)
 {
     return buckets * LIVE_PLACES / 8 * (buckets > LARGE_BUCKETS ? 7 : 6);
@@ -66,19 +81,32 @@ size_t live_table_growth_bytes(const struct live_table *table, size_t blocks)
            table->buckets * (sizeof(uint64_t) + sizeof(uint8_t)); /* the old words */
 }
 
-/* An empty slot for a block that is not there. */
-static inline struct live_block *live_table_take_slot(struct live_table *table, uint64_t hash)
+/* A block goes on to a later bucket. Returns how many had done so before. */
+static inline unsigned live_table_pass(const struct live_table *table, size_t bucket)
 {
-    size_t bucket = live_table_home(table, hash);
+    unsigned passed = table->passed[bucket];
+
+    table->passed[bucket] = (uint8_t)(passed + (passed < LIVE_PASSED_MAX));
+    return passed;
+}
+
+/* An empty slot in `bucket` or behind it, for a block that is not there. */
+static inline struct live_block *live_table_take_slot_from(const struct live_table *table,
+                                                           size_t bucket, unsigned mark)
+{
     live_places empty;
 
     while (__builtin_expect(!(empty = live_empty(table->words[bucket])), 0)) {
-        if (table->passed[bucket] < LIVE_PASSED_MAX)
-            table->passed[bucket]++;
+        live_table_pass(table, bucket);
         bucket = live_table_next(table, bucket);
     }
-    live_table_set_mark(table, bucket * LIVE_PLACES + live_lowest(empty), live_mark(hash));
+    live_table_set_mark(table, bucket * LIVE_PLACES + live_lowest(empty), mark);
     return &table->slots[bucket * LIVE_PLACES + live_lowest(empty)];
+}
+
+static inline struct live_block *live_table_take_slot(struct live_table *table, uint64_t hash)
+{
+    return live_table_take_slot_from(table, live_table_home(table, hash), live_mark(hash));
 }
 
 /* ---- Growth --------------------------------------------------------------------------------
@@ -160,27 +188,21 @@ struct live_block *live_table_place_full(struct live_table *table, uint64_t addr
     return live_table_take_slot(table, hash);
 }
 
-/* Most blocks that come here find a place in their home, or in the bucket behind it. */
-struct live_block *live_table_place_far(struct live_table *table, uint64_t address, uint64_t hash)
-{
-    struct live_block *block = live_table_search(table, address, hash);
-
-    if (block)
-        return block;
-    table->count++;
-    return live_table_take_slot(table, hash);
-}
-
 void live_table_discount(struct live_table *table, size_t home, size_t bucket)
 {
-    for (; home != bucket; home = live_table_next(table, home))
-        if (table->passed[home] < LIVE_PASSED_MAX)
-            table->passed[home]--;
+    uint8_t *passed = table->passed;
+    size_t buckets = table->buckets;
+
+    while (home != bucket) {
+        passed[home] = (uint8_t)(passed[home] - (passed[home] < LIVE_PASSED_MAX));
+        if (++home == buckets)
+            home = 0;
+    }
 }
 
 /* The slot of `address` in a bucket, or NULL. */
 static inline struct live_block *live_table_look(const struct live_table *table, size_t bucket,
-                                                 uint64_t address, uint8_t mark)
+                                                 uint64_t address, unsigned mark)
 {
     live_places places = live_marked(table->words[bucket], mark);
 
@@ -190,6 +212,48 @@ static inline struct live_block *live_table_look(const struct live_table *table,
             return block;
     }
     return NULL;
+}
+
+/* The slot of `address` in a bucket behind `bucket`, or NULL. */
+static struct live_block *__attribute__((noinline, cold))
+live_table_look_behind(const struct live_table *table, size_t home, size_t bucket, uint64_t address,
+                       unsigned mark)
+{
+    struct live_block *block = NULL;
+
+    while (!block && table->passed[bucket]) {
+        bucket = live_table_next(table, bucket);
+        if (bucket == home) /* once round: in a small table all may have been passed */
+            break;
+        block = live_table_look(table, bucket, address, mark);
+    }
+    return block;
+}
+
+/* Nearly always no block is found, so the search passes the full buckets that it meets. `words`:
+ * of the table, which nothing here changes. */
+struct live_block *live_table_place_far(struct live_table *table, uint64_t address, uint64_t hash,
+                                        size_t home)
+{
+    const uint64_t *words = table->words;
+    size_t bucket = home;
+    unsigned mark = live_mark(hash), passed = 1;
+    struct live_block *block = live_table_look(table, home, address, mark);
+
+    while (!block && passed && !live_empty(words[bucket])) {
+        passed = live_table_pass(table, bucket);
+        bucket = live_table_next(table, bucket);
+        if (passed)
+            block = live_table_look(table, bucket, address, mark);
+    }
+    if (!block && passed && table->passed[bucket])
+        block = live_table_look_behind(table, home, bucket, address, mark);
+    if (__builtin_expect(block != NULL, 0)) {
+        live_table_discount(table, home, bucket);
+        return block;
+    }
+    table->count++;
+    return live_table_take_slot_from(table, bucket, mark);
 }
 
 /* A block that has been counted in its home, or in a bucket behind it, seldom is nowhere. */

@@ -115,10 +115,11 @@ static inline struct live_block *live_table_end(const struct live_table *table)
  * A set of a bucket's places has LIVE_STRIDE bits for each place, of which one can be set. */
 
 /* The byte of a hash that its bucket's word has; its top bit says that there is a block. It comes
- * from bits of the product that are not those of the home, nor the lowest, which are poor. */
-static inline uint8_t live_mark(uint64_t hash)
+ * from bits of the product that are not those of the home, nor the lowest, which are poor. Only the
+ * lowest byte counts: what lies above it is not cleared. */
+static inline unsigned live_mark(uint64_t hash)
 {
-    return (uint8_t)(hash >> 32 | 0x80);
+    return (unsigned)(hash >> 32) | 0x80;
 }
 
 #ifdef __SSE2__
@@ -137,15 +138,15 @@ static inline live_places live_empty(uint64_t word)
 }
 
 /* The places with this mark, and any bits behind the last place. */
-static inline live_places live_marked_or_beyond(uint64_t word, uint8_t mark)
+static inline live_places live_marked_or_beyond(uint64_t word, unsigned mark)
 {
-    __m128i marks = _mm_cvtsi32_si128(mark);
+    __m128i marks = _mm_cvtsi32_si128((int)mark);
 
     marks = _mm_shufflelo_epi16(_mm_unpacklo_epi8(marks, marks), 0);
     return (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(marks, _mm_cvtsi64_si128((long long)word)));
 }
 
-static inline live_places live_marked(uint64_t word, uint8_t mark)
+static inline live_places live_marked(uint64_t word, unsigned mark)
 {
     return (uint8_t)live_marked_or_beyond(word, mark);
 }
@@ -153,6 +154,15 @@ static inline live_places live_marked(uint64_t word, uint8_t mark)
 static inline unsigned live_lowest(live_places places)
 {
     return (unsigned)__builtin_ctz(places);
+}
+
+/* The lowest place that is in none of these sets; the last place if all are. */
+extern const uint8_t live_lowest_beside[256];
+
+/* The lowest place without a block, or the last place. */
+static inline size_t live_lowest_empty(uint64_t word)
+{
+    return live_lowest_beside[live_used(word)];
 }
 #else
 enum { LIVE_STRIDE = 8 };
@@ -171,14 +181,14 @@ static inline live_places live_empty(uint64_t word)
 }
 
 /* The places with this mark, and perhaps some above the lowest that has it. */
-static inline live_places live_marked(uint64_t word, uint8_t mark)
+static inline live_places live_marked(uint64_t word, unsigned mark)
 {
-    uint64_t differs = word ^ mark * LIVE_BYTES;
+    uint64_t differs = word ^ (uint8_t)mark * LIVE_BYTES;
 
     return (differs - LIVE_BYTES) & ~differs & LIVE_TOP_BITS;
 }
 
-static inline live_places live_marked_or_beyond(uint64_t word, uint8_t mark)
+static inline live_places live_marked_or_beyond(uint64_t word, unsigned mark)
 {
     return live_marked(word, mark);
 }
@@ -186,6 +196,11 @@ static inline live_places live_marked_or_beyond(uint64_t word, uint8_t mark)
 static inline unsigned live_lowest(live_places places)
 {
     return (unsigned)__builtin_ctzll(places) / LIVE_STRIDE;
+}
+
+static inline size_t live_lowest_empty(uint64_t word)
+{
+    return live_lowest(live_empty(word) | 1ull << 63);
 }
 #endif
 
@@ -208,9 +223,9 @@ static inline size_t live_table_next(const struct live_table *table, size_t buck
 }
 
 /* Byte p of a word is that of place p, as bytes lie in memory: the lowest first. */
-static inline void live_table_set_mark(struct live_table *table, size_t number, uint8_t mark)
+static inline void live_table_set_mark(const struct live_table *table, size_t number, unsigned mark)
 {
-    ((uint8_t *)table->words)[number] = mark;
+    ((uint8_t *)table->words)[number] = (uint8_t)mark;
 }
 
 /* ---- Blocks. `hash`: live_hash() of the address, which is not 0. ---- */
@@ -238,7 +253,7 @@ static inline size_t live_table_guess_new(const struct live_table *table, uint64
 {
     size_t bucket = live_table_home(table, hash);
 
-    return live_table_lowest(bucket, live_empty(table->words[bucket]));
+    return bucket * LIVE_PLACES + live_lowest_empty(table->words[bucket]);
 }
 
 /* The live block at `address`, or NULL. */
@@ -277,28 +292,39 @@ static inline struct live_block *live_table_find_near(const struct live_table *t
 
 /* The rare cases of live_table_place(): the home is full or was full, or a mark in the home's word
  * matches. */
-struct live_block *live_table_place_far(struct live_table *table, uint64_t address, uint64_t hash);
+struct live_block *live_table_place_far(struct live_table *table, uint64_t address, uint64_t hash,
+                                        size_t home);
 /* The same in a table that is full, and grows unless the block is in it. */
 struct live_block *live_table_place_full(struct live_table *table, uint64_t address, uint64_t hash);
 /* Removes the block at `address`, and returns the slot where it was: that has all but its address
  * until the next block is placed. NULL: there is none. */
 struct live_block *live_table_take_far(struct live_table *table, uint64_t address, uint64_t hash);
 
+/* An empty slot in `bucket` for a block of this hash, whose home is `bucket`; the table must not be
+ * full. NULL: there is none, or the block may be in the table already. */
+static inline struct live_block *live_table_place_at_home(struct live_table *table, uint64_t hash,
+                                                          size_t bucket)
+{
+    uint64_t word = table->words[bucket];
+    unsigned mark = live_mark(hash);
+    size_t number;
+
+    if (__builtin_expect(live_marked(word, mark) || !live_empty(word) || table->passed[bucket], 0))
+        return NULL;
+    number = bucket * LIVE_PLACES + live_lowest_empty(word);
+    table->count++;
+    live_table_set_mark(table, number, mark);
+    return &table->slots[number];
+}
+
 /* The slot of `address`, whose home is `bucket`; the table must not be full. A new slot has address
  * 0 and must be filled. */
 static inline struct live_block *live_table_place_in(struct live_table *table, uint64_t address,
                                                      uint64_t hash, size_t bucket)
 {
-    uint64_t word = table->words[bucket];
-    live_places empty = live_empty(word);
-    size_t number;
+    struct live_block *slot = live_table_place_at_home(table, hash, bucket);
 
-    if (__builtin_expect(live_marked(word, live_mark(hash)) || !empty || table->passed[bucket], 0))
-        return live_table_place_far(table, address, hash);
-    number = bucket * LIVE_PLACES + live_lowest(empty);
-    table->count++;
-    live_table_set_mark(table, number, live_mark(hash));
-    return &table->slots[number];
+    return slot ? slot : live_table_place_far(table, address, hash, bucket);
 }
 
 /* The same, with the table grown if it must hold one more. Growing moves blocks: earlier slot

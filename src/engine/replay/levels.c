@@ -104,14 +104,17 @@ void levels_changed(struct replay *replay)
         levels_watch(replay);
 }
 
-void levels_site_stirs(struct replay *replay, uint32_t site)
+void levels_site_bends(struct replay *replay, uint32_t site)
 {
-    if (site_crests_below(&replay->sites, site, curves_least_bytes(&replay->curves),
-                          replay->last_ticks))
-        return;
     struct curve_band band = curves_see(&replay->curves, &replay->sites, site, replay->last_ticks);
 
     site_crest(&replay->sites, site, band.low, band.high, replay->last_ticks);
+}
+
+void levels_site_stirs(struct replay *replay, uint32_t site)
+{
+    if (!site_crests_below(&replay->sites, site, CURVE_THRESHOLD_BYTES, replay->last_ticks))
+        levels_site_bends(replay, site);
 }
 
 void levels_begin_interval(struct replay *replay)

@@ -77,6 +77,9 @@ static inline uint32_t life_label_here(struct replay *replay, uint32_t site)
 /* The live bytes of the site have left its quiet range: they are a new peak of the site, or a new
  * point of its curve. */
 void levels_site_stirs(struct replay *replay, uint32_t site);
+/* The same of a site that has a curve, is wide, or has more live bytes than sites without a curve,
+ * or no new peak. */
+void levels_site_bends(struct replay *replay, uint32_t site);
 
 /* Called once for a call path at the end of a step. */
 static inline void life_look_at_site(struct replay *replay, uint32_t site_or_label)

@@ -78,11 +78,22 @@ static void plain_settle(struct replay *replay)
     plain->births[0] = plain->births[1] = plain->births[2] = plain->births[3] = 0;
 }
 
+/* The table may have grown since, and lie elsewhere. */
+static struct live_block *plain_any_slot(const struct live_table *table,
+                                         const struct live_block *newest)
+{
+    uintptr_t at = (uintptr_t)newest - (uintptr_t)table->slots;
+
+    return table->slots +
+           (at < table->buckets * LIVE_PLACES * sizeof *newest ? at / sizeof *newest : 0);
+}
+
 void plain_enter(struct replay *replay)
 {
     struct plain_sums *plain = &replay->plain;
 
     plain->is_on = true;
+    plain->newest = plain_any_slot(&replay->live, plain->newest);
     plain->pending_count = replay->live_count - replay->live.count;
     plain->newest_address = replay->running->newest_address;
     plain->first_events = replay->program.events;

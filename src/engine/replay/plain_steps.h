@@ -109,7 +109,7 @@ EVENT void plain_end_at_site(struct replay *replay, const struct plain_block *bl
     site_lived(&replay->sites.cold[block->site], block->lifetime);
     site_ended_narrow(block->hot, (struct weight){1, block->size, block->slack, 0});
     if (block->hot->live_bytes < block->hot->quiet_low)
-        levels_site_stirs(replay, block->site);
+        levels_site_bends(replay, block->site); /* a fall is no new high-water mark */
 }
 
 /* The level is below the limit: levels_changed(), or what of it is needed. */
@@ -125,7 +125,7 @@ EVENT void plain_lower_levels(struct replay *replay, uint64_t size)
 
 /* Takes the block out of the table; NULL: there is none. */
 EVENT struct live_block *plain_take(struct live_table *table, uint64_t address,
-                                    const struct clue *clue, size_t newest_at)
+                                    const struct clue *clue, struct live_block *newest)
 {
     struct live_block *slot = &table->slots[clue->slot];
 
@@ -133,11 +133,10 @@ EVENT struct live_block *plain_take(struct live_table *table, uint64_t address,
         live_table_remove_near(table, slot, clue->slot);
         return slot;
     }
-    slot = (struct live_block *)((char *)table->slots + newest_at);
-    if (slot->address != address)
+    if (newest->address != address)
         return live_table_take_far(table, address, clue->hash);
-    live_table_remove_at(table, slot, newest_at / sizeof *slot, clue->slot / LIVE_PLACES);
-    return slot; /* it was born since the clue was made */
+    live_table_remove_at(table, newest, (size_t)(newest - table->slots), clue->slot / LIVE_PLACES);
+    return newest; /* it was born since the clue was made */
 }
 
 EVENT bool plain_free(struct replay *replay, uint64_t address, uint64_t ticks,
@@ -150,7 +149,7 @@ EVENT bool plain_free(struct replay *replay, uint64_t address, uint64_t ticks,
         return false;
     if (__builtin_expect(replay->owed.count | replay->plain.rises, 0) && !plain_ends_rise(replay))
         return false;
-    slot = plain_take(&replay->live, address, clue, replay->plain.newest_at);
+    slot = plain_take(&replay->live, address, clue, replay->plain.newest);
     if (!slot)
         return false;
     block = plain_block_of(replay, slot, ticks);
@@ -199,8 +198,9 @@ EVENT void plain_begin_at_site(struct replay *replay, uint32_t site, uint64_t si
         site_catch_up(&replay->sites, site);
     if (__builtin_expect(!site_born_one(hot, (uint32_t)size, slack), 0))
         plain_begin_at_full_site(replay, site, size, slack);
-    else if (hot->live_bytes > hot->quiet_high)
-        levels_site_stirs(replay, site);
+    else if (hot->live_bytes > hot->quiet_high &&
+             !site_crests_below(&replay->sites, site, CURVE_THRESHOLD_BYTES, replay->last_ticks))
+        levels_site_bends(replay, site);
 }
 
 /* `kind`: of plain_kinds[], not 0. */
@@ -213,10 +213,13 @@ EVENT bool plain_allocate(struct replay *replay, const struct wire_record *recor
 
     if ((size - 1) >> 31 | wire_detail_align_log2(record->detail) || !address)
         return false;
-    slot = live_table_place_in(&replay->live, address, clue->hash, clue->slot / LIVE_PLACES);
-    if (slot->address == address)
-        return false;
-    replay->plain.newest_at = (size_t)((char *)slot - (char *)replay->live.slots);
+    slot = live_table_place_at_home(&replay->live, clue->hash, clue->slot / LIVE_PLACES);
+    if (!slot) {
+        slot = live_table_place_far(&replay->live, address, clue->hash, clue->slot / LIVE_PLACES);
+        if (slot->address == address)
+            return false;
+    }
+    replay->plain.newest = slot;
     plain_take_time(replay, record->ticks, 1);
     site = clue->number ? clue->number - 1 : steps_site_of(replay, record);
     plain_fill(replay, slot, record, site);

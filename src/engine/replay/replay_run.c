@@ -15,16 +15,19 @@
 #include <string.h>
 #include "replay/plain_steps.h"
 
-enum { BATCH = 16, BATCHES = 3 };
+enum { BATCH = 32, BATCHES = 3 };
 enum { RECORD_LEAST = 16, RECORD_MOST = 32 }; /* bytes: wire_record_bytes() */
 
-/* A record; or, where `at` is NULL, the beginning of a run of the stream `clue.number`. NO_STREAM:
- * the run ended with a part of a record. */
+/* A record; or, where `at` is replay_run_begins, the beginning of a run of the stream
+ * `clue.number`. NO_STREAM: the run ended with a part of a record. */
 struct replay_run_step {
     const unsigned char *at;
     struct clue clue;
 };
 #define NO_STREAM UINT32_MAX
+
+/* Of a kind that is not plain, so that plain records are not asked whether they are one. */
+static const unsigned char replay_run_begins[RECORD_LEAST];
 
 struct replay_run_batch {
     struct replay_run_step steps[BATCH];
@@ -65,7 +68,8 @@ static bool replay_run_gather(struct replay_run_way *way, struct replay_run_step
 
     if (!is_cut && way->next == way->last)
         return false;
-    *step = (struct replay_run_step){.clue.number = is_cut ? NO_STREAM : way->next->thread};
+    *step = (struct replay_run_step){.at = replay_run_begins,
+                                     .clue.number = is_cut ? NO_STREAM : way->next->thread};
     way->at = way->end;
     if (!is_cut)
         way->end += way->next++->bytes;
@@ -80,49 +84,57 @@ static inline bool replay_run_has_record(const struct replay_run_way *way)
     return left >= way->least && left + way->beyond >= wire_record_bytes(replay_run_word(way->at));
 }
 
-/* Returns the slot. */
-static inline size_t replay_run_prefetch_slot(const struct replay *replay, size_t slot)
+/* The last place where a record of any kind fits into the run. */
+static inline intptr_t replay_run_last(const struct replay_run_way *way)
 {
-    __builtin_prefetch(&replay->live.slots[slot], 1);
+    return (intptr_t)way->end - RECORD_MOST;
+}
+
+/* Returns the slot. */
+static inline size_t replay_run_prefetch_slot(const struct live_table *live, size_t slot)
+{
+    __builtin_prefetch(&live->slots[slot], 1);
     return slot;
 }
 
 /* Of a long record: most likely a block is born, by a call path that has been seen before. */
-static inline void replay_run_clue_of_long(const struct replay *replay, struct clue *clue,
-                                           const unsigned char *at)
+static inline void replay_run_clue_of_long(const struct live_table *live, const struct sites *sites,
+                                           struct clue *clue, const unsigned char *at)
 {
-    clue->slot = replay_run_prefetch_slot(replay, live_table_guess_new(&replay->live, clue->hash));
-    clue->number = sites_number(&replay->sites, replay_run_node_at(at));
-    site_prefetch(&replay->sites, (uint64_t)clue->number - 1);
+    clue->slot = replay_run_prefetch_slot(live, live_table_guess_new(live, clue->hash));
+    clue->number = sites_number(sites, replay_run_node_at(at));
+    site_prefetch_number(sites, clue->number);
 }
 
-/* `freed`: frees may come with a path of their own, in long records. */
+/* `freed`: frees may come with a path of their own, in long records. `live`: what is written
+ * meanwhile cannot change a copy, so it stays in registers. */
 EVENT void replay_run_gather_batch(const struct replay *replay, struct replay_run_way *way,
                                    struct replay_run_batch *batch, bool freed)
 {
+    const struct live_table live = replay->live;
     struct replay_run_step *step = batch->steps, *end = step + BATCH;
     size_t *ends = batch->ends;
     const unsigned char *at = way->at;
-    const unsigned char *run_end = way->end;
+    intptr_t last = replay_run_last(way);
 
     for (; step < end; step++) {
-        if (run_end - at < RECORD_MOST && ((way->at = at), !replay_run_has_record(way))) {
+        if ((intptr_t)at > last && ((way->at = at), !replay_run_has_record(way))) {
             if (!replay_run_gather(way, step))
                 break;
             at = way->at;
-            run_end = way->end;
+            last = replay_run_last(way);
             continue;
         }
         step->at = at;
         step->clue.hash = live_hash(replay_run_word(at) & WIRE_ADDRESS_MASK);
         if (wire_record_bytes(replay_run_word(at)) == RECORD_MOST) {
-            replay_run_clue_of_long(replay, &step->clue, at);
+            replay_run_clue_of_long(&live, &replay->sites, &step->clue, at);
             if (freed)
-                *ends++ = live_table_guess(&replay->live, step->clue.hash);
+                *ends++ = live_table_guess(&live, step->clue.hash);
             at += RECORD_MOST;
         } else {
             step->clue.slot = *ends++ =
-                replay_run_prefetch_slot(replay, live_table_guess(&replay->live, step->clue.hash));
+                replay_run_prefetch_slot(&live, live_table_guess(&live, step->clue.hash));
             at += RECORD_LEAST;
         }
     }
@@ -152,11 +164,15 @@ static inline uint32_t replay_run_site_in_slot(const struct replay *replay, size
     return label < replay->regions.label_count ? replay->regions.labels[label].site : 0;
 }
 
-static inline void replay_run_reach(const struct replay *replay,
-                                    const struct replay_run_batch *batch)
+EVENT void replay_run_reach(const struct replay *replay, const struct replay_run_batch *batch,
+                            enum mode mode)
 {
-    for (unsigned i = 0; i < batch->end_count; i++)
-        site_prefetch(&replay->sites, replay_run_site_in_slot(replay, batch->ends[i]));
+    if (mode == EVERY && !replay->regions.label_count)
+        for (unsigned i = 0; i < batch->end_count; i++)
+            site_prefetch(&replay->sites, replay->live.slots[batch->ends[i]].site);
+    else
+        for (unsigned i = 0; i < batch->end_count; i++)
+            site_prefetch(&replay->sites, replay_run_site_in_slot(replay, batch->ends[i]));
 }
 
 /* ---- The stage that replays ---------------------------------------------------------------- */
@@ -199,10 +215,10 @@ EVENT void replay_step(struct replay *replay, const struct replay_run_step *step
 EVENT void replay_any_step(struct replay *replay, const struct replay_run_step *step,
                            enum mode mode)
 {
-    if (step->at)
-        replay_step(replay, step, mode);
-    else
+    if (step->at == replay_run_begins)
         replay_run_begin(replay, step->clue.number);
+    else
+        replay_step(replay, step, mode);
 }
 
 /* Replays a step that is not plain. False: the steps behind it are not plain either. */
@@ -252,8 +268,7 @@ replay_plain_steps(struct replay *replay, const struct replay_run_batch *batch,
     if (!replay->plain.is_on && !replay_rare_step(replay, batch, step++))
         return step;
     for (; step < end; step++)
-        if (!(step->at && replay_plain_step(replay, step)) &&
-            !replay_rare_step(replay, batch, step))
+        if (!replay_plain_step(replay, step) && !replay_rare_step(replay, batch, step))
             return step + 1;
     return step;
 }
@@ -275,9 +290,10 @@ EVENT void replay_go(struct replay *replay, struct replay_run_way *way, enum mod
 
     replay_gather(replay, way, now);
     replay_gather(replay, way, next);
-    for (replay_run_reach(replay, now); now->count; now = next, next = gathered, gathered = over) {
+    for (replay_run_reach(replay, now, mode); now->count;
+         now = next, next = gathered, gathered = over) {
         replay_gather(replay, way, gathered);
-        replay_run_reach(replay, next);
+        replay_run_reach(replay, next, mode);
         replay_batch(replay, now, mode);
         over = now;
     }

@@ -76,8 +76,8 @@ struct plain_sums {
     uint64_t low, high;             /* of live_bytes */
     uint64_t count_low, count_high; /* of live.count, which is live_count - pending_count */
     uint64_t pending_count;
-    uint64_t newest_address; /* the running thread's */
-    size_t newest_at;        /* the slot of the last birth, in bytes from the first slot */
+    uint64_t newest_address;            /* the running thread's */
+    struct live_block *newest;          /* the slot of the last birth, or any other one */
     uint64_t first_events, first_bytes; /* program.events and live_bytes when all was settled */
     uint64_t freed_bytes;
     uint64_t births[5]; /* by plain_kinds[] */
