@@ -650,9 +650,13 @@ static const char *detail_type_name(enum detail_type type)
 static void detail_tables_create_rows(struct strbuf *sql, const struct detail_table *table)
 {
     strbuf_addf(sql, "CREATE TABLE IF NOT EXISTS %s(", table->name);
-    for (size_t i = 0; i < table->count; i++)
-        strbuf_addf(sql, "%s%s %s", i ? "," : "", table->columns[i].name,
-                    detail_type_name(table->columns[i].type));
+    for (size_t i = 0; i < table->count; i++) { /* 300 columns in all: formats would be slow */
+        if (i)
+            strbuf_add_char(sql, ',');
+        strbuf_add_string(sql, table->columns[i].name);
+        strbuf_add_char(sql, ' ');
+        strbuf_add_string(sql, detail_type_name(table->columns[i].type));
+    }
     strbuf_addf(sql, "%s;\n", table->tail);
 }
 

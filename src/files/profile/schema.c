@@ -127,8 +127,11 @@ _Static_assert(COUNT(schema_bucket_fields) * sizeof(uint64_t) == sizeof(struct t
 static void schema_add_columns(struct strbuf *sql, const struct field *fields, size_t count,
                                const char *type)
 {
-    for (size_t i = 0; i < count; i++)
-        strbuf_addf(sql, ",%s%s", fields[i].column, type);
+    for (size_t i = 0; i < count; i++) {
+        strbuf_add_char(sql, ',');
+        strbuf_add_string(sql, fields[i].column);
+        strbuf_add_string(sql, type);
+    }
 }
 
 static void schema_create_table(struct strbuf *sql, const char *table, const char *first,

@@ -10,6 +10,9 @@
 
 #include "symbols/name_memory.h"
 
+/* Of a sort by digits; fewer ends are compared. */
+enum { DIGIT_BITS = 11, DIGITS = 1 << DIGIT_BITS, SORT_BY_DIGITS = 1000 };
+
 void range_map_release(struct range_map *map)
 {
     free(map->ranges);
@@ -35,34 +38,76 @@ static bool range_map_in_order(const struct range_map *map)
     return true;
 }
 
-static int range_map_compare_u64(const void *left, const void *right)
+/* One end of a range: its low one has an even number. */
+struct range_cut {
+    uint64_t address;
+    uint32_t end;
+};
+
+static int range_map_compare_cuts(const void *left, const void *right)
 {
-    uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
-    return (a > b) - (a < b);
+    const struct range_cut *a = left, *b = right;
+    return (a->address > b->address) - (a->address < b->address);
 }
 
-/* Every low and high once, ascending. */
-static uint64_t *range_map_cuts_of(const struct range_map *map, size_t *cut_count)
+/* One pass of a sort by digits, from `from` to `to`. False: all have the same digit, and nothing
+ * was moved. */
+static bool range_map_sort_digit(const struct range_cut *from, struct range_cut *to, size_t count,
+                                 int shift)
 {
-    uint64_t *cuts = memory_zeroed(map->count * 2, sizeof *cuts);
-    for (size_t i = 0; i < map->count; i++) {
-        cuts[2 * i] = map->ranges[i].low;
-        cuts[2 * i + 1] = map->ranges[i].high;
+    size_t starts[DIGITS] = {0}, sum = 0;
+    for (size_t i = 0; i < count; i++)
+        starts[from[i].address >> shift & (DIGITS - 1)]++;
+    if (starts[from[0].address >> shift & (DIGITS - 1)] == count)
+        return false;
+    for (size_t i = 0; i < DIGITS; i++) {
+        size_t here = starts[i];
+        starts[i] = sum;
+        sum += here;
     }
-    qsort(cuts, map->count * 2, sizeof *cuts, range_map_compare_u64);
-    size_t kept = 0;
-    for (size_t i = 0; i < map->count * 2; i++) {
-        if (kept == 0 || cuts[kept - 1] != cuts[i])
-            cuts[kept++] = cuts[i];
+    for (size_t i = 0; i < count; i++)
+        to[starts[from[i].address >> shift & (DIGITS - 1)]++] = from[i];
+    return true;
+}
+
+/* By address. Comparing them two by two was a half of what sealing the symbols of a library
+ * takes. */
+static struct range_cut *range_map_sort_cuts(struct range_cut *cuts, size_t count)
+{
+    if (count < SORT_BY_DIGITS) {
+        qsort(cuts, count, sizeof *cuts, range_map_compare_cuts);
+        return cuts;
     }
-    *cut_count = kept;
+    struct range_cut *other = memory_zeroed(count, sizeof *other);
+    for (int shift = 0; shift < 64; shift += DIGIT_BITS)
+        if (range_map_sort_digit(cuts, other, count, shift)) {
+            struct range_cut *sorted = other;
+            other = cuts;
+            cuts = sorted;
+        }
+    free(other);
     return cuts;
 }
 
-static size_t range_map_cut_at(const uint64_t *cuts, size_t cut_count, uint64_t address)
+/* Every low and high once, ascending. places[]: where the ends of each range are among them. */
+static uint64_t *range_map_cuts_of(const struct range_map *map, size_t *cut_count, uint32_t *places)
 {
-    const uint64_t *found = bsearch(&address, cuts, cut_count, sizeof *cuts, range_map_compare_u64);
-    return (size_t)(found - cuts);
+    size_t ends = map->count * 2, kept = 0;
+    struct range_cut *cuts = memory_zeroed(ends, sizeof *cuts);
+    uint64_t *kept_cuts = memory_zeroed(ends, sizeof *kept_cuts);
+    for (size_t i = 0; i < map->count; i++) {
+        cuts[2 * i] = (struct range_cut){map->ranges[i].low, (uint32_t)(2 * i)};
+        cuts[2 * i + 1] = (struct range_cut){map->ranges[i].high, (uint32_t)(2 * i + 1)};
+    }
+    cuts = range_map_sort_cuts(cuts, ends);
+    for (size_t i = 0; i < ends; i++) {
+        if (kept == 0 || kept_cuts[kept - 1] != cuts[i].address)
+            kept_cuts[kept++] = cuts[i].address;
+        places[cuts[i].end] = (uint32_t)(kept - 1);
+    }
+    free(cuts);
+    *cut_count = kept;
+    return kept_cuts;
 }
 
 /* The first segment at or after `at` that is not painted yet. */
@@ -94,7 +139,8 @@ static void range_map_collect(struct range_map *map, const uint64_t *cuts, const
 static void range_map_flatten(struct range_map *map)
 {
     size_t cut_count;
-    uint64_t *cuts = range_map_cuts_of(map, &cut_count);
+    uint32_t *places = memory_zeroed(map->count * 2, sizeof *places);
+    uint64_t *cuts = range_map_cuts_of(map, &cut_count, places);
     size_t segment_count = cut_count - 1;
     uint32_t *paint = memory_zeroed(segment_count, sizeof *paint);
     size_t *next = memory_zeroed(cut_count, sizeof *next);
@@ -105,8 +151,8 @@ static void range_map_flatten(struct range_map *map)
 
     for (size_t i = map->count; i-- > 0;) {
         const struct range *range = &map->ranges[i];
-        size_t end = range_map_cut_at(cuts, cut_count, range->high);
-        size_t at = range_map_next_blank(next, range_map_cut_at(cuts, cut_count, range->low));
+        size_t end = places[2 * i + 1];
+        size_t at = range_map_next_blank(next, places[2 * i]);
         while (at < end) {
             paint[at] = range->value;
             next[at] = at + 1;
@@ -117,6 +163,7 @@ static void range_map_flatten(struct range_map *map)
     free(next);
     free(paint);
     free(cuts);
+    free(places);
 }
 
 void range_map_seal(struct range_map *map)

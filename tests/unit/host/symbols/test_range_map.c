@@ -48,11 +48,37 @@ static void any_ranges_give_what_painting_gives(void **state)
     }
 }
 
+/* So many that their ends are sorted by digits; addresses of a file, and of the kernel's half. */
+static void many_ranges_give_what_painting_gives(void **state)
+{
+    (void)state;
+    enum { ADDRESSES = 5000 };
+    static const uint64_t bases[] = {0, 0x401000, 0xffffffff81000000, UINT64_MAX - ADDRESSES};
+    static uint32_t painted[ADDRESSES];
+    srand(2);
+    for (int round = 0; round < 40; round++) {
+        struct range_map map = {0};
+        uint64_t base = bases[round % 4];
+        memset(painted, 0xff, sizeof painted);
+        for (uint32_t i = 0; i < 200u + 100u * (unsigned)round; i++) {
+            unsigned low = (unsigned)rand() % ADDRESSES, high = low + (unsigned)rand() % 40;
+            high = high > ADDRESSES ? ADDRESSES : high;
+            range_map_add(&map, base + low, base + high, i);
+            for (unsigned at = low; at < high; at++)
+                painted[at] = i;
+        }
+        for (unsigned at = 0; at < ADDRESSES; at++)
+            assert_int_equal(range_map_find(&map, base + at), painted[at]);
+        range_map_release(&map);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(later_ranges_cover_earlier_ones),
         cmocka_unit_test(any_ranges_give_what_painting_gives),
+        cmocka_unit_test(many_ranges_give_what_painting_gives),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
