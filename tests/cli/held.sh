@@ -60,6 +60,10 @@ by_type --filter 'make_odd' made.tmk made.tmk
 tidemark held -w 80 --by type --filter make_odd made.tmk | grep -E '^only| Node$|^Of ' | tr -s ' '
 try tidemark held --by library --filter make_odd made.tmk
 sentence "not with --by=library or --path-to"
+echo "== a type's rows of the tree: who holds its blocks"
+tidemark held --json made.tmk >tree.json
+tidemark held --json --by type made.tmk | jq -r --slurpfile tree tree.json '$tree[0].holders as $all | .holders[] | select(.type | test("^(Node|Scene)$")) |
+    [.rows[] as $id | $all[$id - 1]] as $rows | "\(.type): \($rows | map(.own_blocks) | add) blocks, held by \([$rows[] | $all[.parent - 1].name // "blocks"] | unique | join(", "))"' | sort
 echo "== text"
 tidemark held -w 80 run.tmk | sed -n '4,$p' | grep ' table ' | tr -s ' '
 echo "== report says who holds most, and what is lost"

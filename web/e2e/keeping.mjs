@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { test } from "node:test";
@@ -84,6 +85,82 @@ export function testKeeping(world) {
             await session.rows(label).nth(deepest).click();
             const path = session.page.locator('ol[aria-label="From a root to what was chosen"] li');
             assert.equal(await path.count(), rows[deepest].level);
+        });
+    });
+
+    test("a type's row leads to who holds its blocks, and so do a library's and a call path's", async () => {
+        const file = world.profiles.held,
+            { holders } = jsonOf(world, ["held", "--json", file]),
+            types = jsonOf(world, ["held", "--json", "--by=type", file]).holders;
+        const tree = "Who keeps the live blocks",
+            column = (rows) => sorted(rows.map((row) => [row.retained, row.blocks, row.own])),
+            figures = (rows) =>
+                sorted(rows.map((r) => [r.retained_bytes, r.retained_blocks, r.own_bytes]));
+        await looked(world, file, async (session) => {
+            const { page } = session,
+                lead = (by, name) =>
+                    page
+                        .locator(`.scroll[aria-label="What is kept, by ${by}"]`)
+                        .getByRole("link", { name, exact: true })
+                        .first()
+                        .click();
+            for (const { type, rows, own_bytes } of types) {
+                const shown = new Set(rows);
+                for (const { id, parent } of [...holders].reverse())
+                    if (shown.has(id)) shown.add(parent);
+                const wanted = holders.filter(({ id }) => shown.has(id));
+                assert.equal(
+                    holders
+                        .filter(({ id }) => rows.includes(id))
+                        .reduce((sum, row) => sum + row.own_bytes, 0),
+                    own_bytes,
+                );
+                await session.go("held", { opt: "by:type" });
+                await lead("type", type);
+                await session.settle();
+                assert.match(await session.text("[data-of-type]"), /Who holds blocks of type/);
+                assert.deepEqual(column(await session.json(tree)), figures(wanted));
+                assert.ok(wanted.length < holders.length);
+            }
+            await session.accessible("held, of one type");
+            await session.go("held", { opt: "by:path" });
+            await lead("call path", "make_name");
+            await session.settle();
+            const names = (await session.json(tree)).map((row) => row.holder);
+            assert.ok(names.includes("make_name"));
+            assert.ok(names.length < holders.length);
+            await session.go("held", { opt: "by:library" });
+            await lead("library", "held");
+            await session.settle();
+            assert.ok((await session.json(tree)).some((row) => row.holder === "table of held"));
+            await session.go("held", { opt: "by:library" });
+            await lead("library", "thread-local");
+            await session.settle();
+            assert.ok((await session.json(tree)).some((row) => row.kind === "thread-local"));
+            await session.go("held", { opt: "type:no such type" });
+            assert.match(await session.text("[data-of-type]"), /No row of blocks of type/);
+            assert.equal((await session.json(tree)).length > 0, true);
+        });
+    });
+
+    test("what only a buffer of stdio has the address of is held by nobody, and not called lost", async () => {
+        const file = join(world.work, "stdio.tmk"),
+            short = join(world.work, "short");
+        writeFileSync(short, "short\n");
+        execFileSync(world.tidemark, [
+            ...["record", "-q", "--held", "-o", file],
+            ...[join(world.tools, "../victims/held_stdio"), short],
+        ]);
+        const said = execFileSync(world.tidemark, ["held", "-w", "120", file], {
+            encoding: "utf8",
+        });
+        assert.match(said, /by nobody: lost \(tidemark leaks\), or only a buffer of stdio/);
+        await looked(world, file, async (session) => {
+            await session.go("held");
+            assert.match(
+                await session.text("[data-held]"),
+                /held by nobody: lost, or only a buffer of stdio has the address/,
+            );
         });
     });
 

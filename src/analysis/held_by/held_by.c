@@ -301,6 +301,7 @@ void held_by_release(struct held_by *holders)
     free(holders->before.hidden);
     free(holders->before.none_hidden);
     free(holders->rows);
+    free(holders->next_of_type);
     path_types_release(&holders->now_types);
     path_types_release(&holders->before_types);
     *holders = (struct held_by){0};

@@ -37,7 +37,8 @@ struct held_by_row {
     uint64_t key;
     struct held_by_sum own, retained, old; /* old: retained in the older profile */
     uint64_t merged;
-    uint64_t most_merged; /* the most at one of the looks before (held_by_looks.c) */
+    uint64_t most_merged;   /* the most at one of the looks before (held_by_looks.c) */
+    uint32_t first_of_type; /* of HELD_BY_TYPE: its first row of the tree, + 1 */
     uint32_t first_below, last_below,
         next;         /* numbers of rows, + 1; 0: none. next: of its siblings */
     bool is_left_out; /* neither its call path nor one below it passes the filter */
@@ -59,6 +60,7 @@ struct held_by {
     uint32_t first, last; /* of the rows without a parent; as in them */
     struct held_by_sum held, lost, old_held, old_lost;
     struct path_types now_types, before_types; /* of HELD_BY_TYPE */
+    uint32_t *next_of_type;     /* by row of the tree: the next of its type, + 1; 0: none */
     struct held_by_sum untyped; /* blocks that are held and of which the type is not known */
 };
 

@@ -81,6 +81,18 @@ static void held_by_json_sharers(struct json *json, const struct held_by *holder
     json_figure(json, "more_sharers", together.more);
 }
 
+/* Of a type: the numbers that its rows have in the tree. */
+static void held_by_json_type(struct json *json, const struct held_by *holders,
+                              const struct held_by_row *row)
+{
+    if (holders->by != HELD_BY_TYPE)
+        return;
+    json_array(json, "rows");
+    for (uint32_t at = row->first_of_type; at; at = holders->next_of_type[at - 1])
+        json_unsigned(json, NULL, at);
+    json_end(json);
+}
+
 static void held_by_json_row(struct json *json, const struct held_by *holders, uint32_t index)
 {
     const struct held_by_row *row = &holders->rows[index];
@@ -96,6 +108,7 @@ static void held_by_json_row(struct json *json, const struct held_by *holders, u
         json_unsigned(json, "old_retained_bytes", row->old.bytes);
     }
     held_by_json_sharers(json, holders, row);
+    held_by_json_type(json, holders, row);
     json_end(json);
 }
 

@@ -5,7 +5,8 @@
  *       Mesh          keeps  90   counts for Mesh
  *         Mesh        keeps  40   is in the 90 already
  *
- * The type of a row is that of its call path (path_types.h). */
+ * The type of a row is that of its call path (path_types.h). Which rows of the tree are of a type
+ * is kept: they lead to who holds its blocks. */
 #include "held_by/held_by_gather.h"
 
 #include <errno.h>
@@ -110,6 +111,23 @@ static int held_by_find_types(struct held_by *holders)
     return error;
 }
 
+/* Rows of a type in their order. */
+static int held_by_link_types(struct held_by *holders, struct held_by_folding *folding)
+{
+    uint32_t *next = calloc(holders->count + 1, sizeof *next);
+    if (!next)
+        return -ENOMEM;
+    for (uint32_t i = (uint32_t)holders->count; i-- > 0;) {
+        if (folding->of_tree[i] == HELD_BY_NONE)
+            continue;
+        struct held_by_row *type = &folding->rows[folding->of_tree[i]];
+        next[i] = type->first_of_type;
+        type->first_of_type = i + 1;
+    }
+    holders->next_of_type = next;
+    return 0;
+}
+
 int held_by_fold_types(struct held_by *holders)
 {
     struct held_by_folding folding = {.tree = holders};
@@ -117,6 +135,8 @@ int held_by_fold_types(struct held_by *holders)
     folding.of_tree = calloc(holders->count + 1, sizeof *folding.of_tree);
     if (!error)
         error = folding.of_tree ? held_by_fold_tree(&folding, &holders->untyped) : -ENOMEM;
+    if (!error)
+        error = held_by_link_types(holders, &folding);
     free(folding.of_tree);
     map_release(&folding.by_name);
     if (error) {

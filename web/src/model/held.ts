@@ -1,6 +1,6 @@
 /* Who keeps what, as the command `held` has it (doc/HELD.md): its names, its order, and the rows of a tree
  * that is open in places. Of two looks a row has what it kept at each. */
-import { count } from "./units.ts";
+import { bytes, count } from "./units.ts";
 import { shortName } from "./names.ts";
 import { nameMark } from "./flame.ts";
 import { baseName, filePlace } from "./profile.ts";
@@ -183,6 +183,22 @@ export function searchedOf(row: Placed): Searched {
 /* Of a row by type, library or call path. */
 export const groupName = (row: Named & { type?: string; library?: string }): string =>
     row.type ?? row.library ?? nameOf(row);
+
+/* Why it is held by nobody, as the command has it: a buffer of stdio holds nothing, and a garbage collector may come
+ * yet. `leaks` does not count either as lost. */
+export function lostWords(
+    { holders, lost }: { holders: readonly { kind: string }[]; lost: Sum },
+    lostByPointers: number | null,
+): string {
+    const are = lost.blocks === 1 ? "is" : "are";
+    if (!lost.blocks) return "none is lost";
+    const what = `${bytes(lost.bytes)} in ${count(lost.blocks)} ${are}`;
+    if (holders.some(({ kind }) => kind === "module variable"))
+        return `${what} held by nobody: lost, or for the garbage collector to find`;
+    return lostByPointers !== null && lost.blocks > lostByPointers
+        ? `${what} held by nobody: lost, or only a buffer of stdio has the address`
+        : `${what} lost`;
+}
 
 /* A row as an address names it: by names from a root on. Numbers of rows change from look to look. */
 const markOf = (row: Placed): string =>

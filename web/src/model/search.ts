@@ -17,7 +17,7 @@ type Test = (of: Searched) => boolean;
 
 function expression(words: string): RegExp | null {
     try {
-        return new RegExp(words, "i");
+        return new RegExp(words, "im"); /* a row of several holders has a line for each */
     } catch {
         return null; /* half typed, or no expression at all: a part of a name */
     }

@@ -6,6 +6,7 @@ import type { ComponentChildren, JSX } from "preact";
 import {
     childrenOf,
     groupName,
+    lostWords,
     nameOf,
     pathTo,
     placeOf,
@@ -19,9 +20,9 @@ import {
     type Sum,
     type TreeRow,
 } from "../model/held.ts";
-import { filePlace } from "../model/profile.ts";
+import { filePlace, type Profile } from "../model/profile.ts";
 import { searcher } from "../model/search.ts";
-import { bytes, count, duration, exact } from "../model/units.ts";
+import { bytes, count, duration, exact, isKnown } from "../model/units.ts";
 import { go, link, state } from "../state/state.ts";
 import { getOption, withOptions } from "../state/url.ts";
 import { Card, NotRecorded, Ready, useLoaded } from "../widgets/states.tsx";
@@ -38,6 +39,7 @@ interface Kept {
 }
 interface Holder extends Placed, Kept {
     type?: string; /* by type */
+    rows?: number[]; /* by type: the tree's rows of its blocks */
     library?: string; /* by library */
 }
 interface Held {
@@ -73,11 +75,11 @@ export function HeldView({ profile }: ViewProps): JSX.Element {
             {(loaded) =>
                 loaded ? (
                     <>
-                        <Sums {...loaded}>
+                        <Sums {...loaded} profile={profile}>
                             <ByChoice there={there} by={loaded.grouping.by} />
                         </Sums>
                         {loaded.grouping.by === "holder" ? (
-                            <Holders held={loaded.held} />
+                            <OfType profile={profile} held={loaded.held} />
                         ) : (
                             <Groups {...loaded} />
                         )}
@@ -114,10 +116,17 @@ function ByChoice({ there, by }: { there: readonly Grouping[]; by: string }): JS
     );
 }
 
+/* Blocks that the pointers' verdict of the same look calls lost; null: not known. */
+function lostAt({ summary: { samples } }: Profile, ns: number): number | null {
+    const look = samples?.find((each) => each.time_ns === ns && isKnown(each.lost_count));
+    return look ? (look.lost_count ?? 0) + (look.indirect_count ?? 0) : null;
+}
+
 function Sums({
+    profile,
     held,
     children,
-}: {
+}: ViewProps & {
     held: Held;
     grouping: Grouping;
     children: ComponentChildren;
@@ -125,11 +134,7 @@ function Sums({
     const { untyped } = held;
     return (
         <p class="dim pad" data-held>
-            {`${bytes(held.held.bytes)} in ${count(held.held.blocks)} blocks are held, ${duration(held.time_ns)} after the beginning (${held.at}); ${
-                held.lost.blocks
-                    ? `${bytes(held.lost.bytes)} in ${count(held.lost.blocks)} are lost`
-                    : "none is lost"
-            }.`}{" "}
+            {`${bytes(held.held.bytes)} in ${count(held.held.blocks)} blocks are held, ${duration(held.time_ns)} after the beginning (${held.at}); ${lostWords(held, lostAt(profile, held.time_ns))}.`}{" "}
             {untyped && untyped.blocks > 0 && (
                 <span data-untyped title={exact(untyped.bytes, "bytes")}>
                     Of {bytes(untyped.bytes)} in {count(untyped.blocks)} blocks the type is not
@@ -228,6 +233,25 @@ function columnsOf(
     ];
 }
 
+const escaped = (text: string) => text.replace(/[.*+?^${}()|[\]\\&]/g, "\\$&");
+
+/* What has no library is listed by what it is. */
+const kinds: readonly string[] = [
+    ...["thread-local", "stack", "registers", "mapping", "allocator", "blocks"],
+    ...["several", "rest", "module variable", "class"],
+];
+
+/* Where the tree has who holds what a row is about. */
+function wayTo({ type, library, function: name }: Holder): { search: string; opt: string } {
+    if (type !== undefined) return { search: "", opt: `type:${encodeURIComponent(type)}` };
+    const isLibrary = library !== undefined && !kinds.includes(library),
+        what = library ?? name ?? "";
+    return {
+        search: isLibrary ? `module:(^|/)${escaped(what)}$` : `function:^${escaped(what)}$`,
+        opt: "",
+    };
+}
+
 /* Rows without a tree: what those of one call path, library or type keep, wherever they are. */
 function Groups({ held, grouping }: { held: Held; grouping: Grouping }): JSX.Element {
     const { search, sort } = state.value,
@@ -256,6 +280,7 @@ function Groups({ held, grouping }: { held: Held; grouping: Grouping }): JSX.Ele
                 title: grouping.title.slice("by ".length),
                 width: "minmax(260px, 3fr)",
                 text: (row) => row.says,
+                show: (row) => <a href={link({ ...wayTo(row), sort: "" })}>{row.says}</a>,
             },
             ...(rows.some((row) => row.file) ? [placeColumn<(typeof rows)[number]>()] : []),
         ],
@@ -287,12 +312,52 @@ function Groups({ held, grouping }: { held: Held; grouping: Grouping }): JSX.Ele
     );
 }
 
-function Holders({ held }: { held: Held }): JSX.Element {
+/* The tree, or of it what blocks of one type stand in: the address has its name. */
+function OfType({ profile, held }: ViewProps & { held: Held }): JSX.Element {
+    const type = getOption(state.value, "type");
+    const loaded = useLoaded(async () => {
+        if (type === undefined || !profile.has("held_types")) return null;
+        const { holders } = await profile.json<Held>("held_types"),
+            of = holders.find((each) => each.type === type);
+        return new Set(of?.rows ?? []);
+    }, [profile, type]);
+    return (
+        <Ready of={loaded}>
+            {(only) => (
+                <>
+                    {only && (
+                        <p class="notice" role="status" data-of-type>
+                            {only.size ? (
+                                <>
+                                    Who holds blocks of type <b>{type}</b>: rows of other blocks are
+                                    left out.{" "}
+                                </>
+                            ) : (
+                                <>No row of blocks of type {type} is in this tree. </>
+                            )}
+                            <a href={link({ opt: "by:type", search: "" })}>all types</a>{" "}
+                            <a href={link({ opt: "", search: "" })}>all holders</a>
+                        </p>
+                    )}
+                    <Holders held={held} only={only?.size ? only : null} />
+                </>
+            )}
+        </Ready>
+    );
+}
+
+/* `only`: rows that are shown, with what they stand below; null: all. */
+function Holders({ held, only }: { held: Held; only: ReadonlySet<number> | null }): JSX.Element {
     const { search } = state.value;
     const found = useMemo(() => {
         const has = searcher(search);
-        return has ? withParents(held.holders, (row) => has(searchedOf(row))) : held.holders;
-    }, [held, search]);
+        return has || only
+            ? withParents(
+                  held.holders,
+                  (row) => (!only || only.has(row.id)) && (!has || has(searchedOf(row))),
+              )
+            : held.holders;
+    }, [held, search, only]);
     const children = useMemo(() => childrenOf(found, (row) => row.retained_bytes), [found]);
     const address = getOption(state.value, "row") ?? "",
         chosen = useMemo(() => rowOfAddress(held.holders, address), [held, address]);
@@ -300,10 +365,14 @@ function Holders({ held }: { held: Held }): JSX.Element {
     const above = path.slice(0, -1).map((each) => each.id);
     const [turned, setTurned] = useState<ReadonlyMap<number, boolean>>(new Map());
     /* what leads to the row that was chosen, or found, is open until somebody folds it */
-    const isOpen = (id: number) => turned.get(id) ?? (above.includes(id) || search !== "");
+    const isOpen = (id: number) =>
+        turned.get(id) ?? (above.includes(id) || search !== "" || only !== null);
     const all = found.filter((each) => children.has(each.id)),
         isAnyOpen = all.some((each) => isOpen(each.id));
-    const rows = useMemo(() => treeRows(children, isOpen), [children, turned, chosen, search]);
+    const rows = useMemo(
+        () => treeRows(children, isOpen),
+        [children, turned, chosen, search, only],
+    );
     const whole = held.held.bytes + held.lost.bytes;
     const toggle = (row: Row, next: boolean) => setTurned(new Map(turned).set(row.id, next));
     return (
