@@ -7,6 +7,25 @@ import { report } from "./profiles.mjs";
 import { exact, pictureOf, Session } from "./session.mjs";
 
 export function testSandwich(world) {
+    test("what the pane of a chosen function needs is there before the first is chosen", async (t) => {
+        const session = await Session.open(world.browser, world.server),
+            { page } = session;
+        t.after(() => session.close());
+        const soon = ["columns/temporary_count", "columns/free_count", "curves"].map((name) =>
+            page.waitForRequest((request) => request.url().includes(name)),
+        );
+        await session.go("flame", { search: "Table::fill" });
+        await Promise.all(soon);
+        const asked = [];
+        page.on("request", (request) => asked.push(request.url()));
+        await page.locator(".icicle").focus();
+        await page.keyboard.press("n");
+        await session.settle();
+        assert.match(await session.text("[data-sandwich]"), /temporary/);
+        assert.deepEqual(asked, []);
+        session.noErrors();
+    });
+
     test("flame graph: search counts and steps; the chosen function has figures, callers and callees in place", async (t) => {
         const session = await Session.open(world.browser, world.server, {
             viewport: { width: 1280, height: 900 },

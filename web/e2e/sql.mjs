@@ -62,6 +62,31 @@ export function testSql(world) {
         await session.close();
     });
 
+    test("SQL: while the profile is put into tables the page says so, and takes a statement", async () => {
+        const session = await Session.open(world.browser, world.server),
+            { page } = session;
+        let goOn;
+        const isHeld = new Promise((resolve) => {
+            goOn = resolve;
+        });
+        await page.route(/\/query\b/, async (route) => {
+            await isHeld;
+            await route.continue();
+        });
+        await page.evaluate(() => {
+            location.hash = "#/sql";
+        });
+        await page.waitForSelector("[data-engine]");
+        assert.match(await session.text("[data-engine]"), /put into tables for SQL, once/);
+        await page.fill("textarea.sql", "SELECT 7 AS seven");
+        goOn();
+        await page.waitForSelector("[data-engine]", { state: "detached" });
+        await session.press("run");
+        assert.deepEqual(Object.values((await session.json("Rows"))[0]), [7]);
+        session.noErrors();
+        await session.close();
+    });
+
     test("SQL: nothing, an empty text, a number and its text look different", async () => {
         const session = await Session.open(world.browser, world.server),
             { page } = session;

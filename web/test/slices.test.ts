@@ -1,7 +1,7 @@
 /* Work in slices gives what it gives at once. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { atOnce, inSlices, sortedTexts } from "../src/model/slices.ts";
+import { atOnce, inSlices, SharedWork, sortedTexts, type Work } from "../src/model/slices.ts";
 
 test("texts are sorted as sort() sorts them", async () => {
     let seed = 5;
@@ -15,4 +15,21 @@ test("texts are sorted as sort() sorts them", async () => {
         assert.deepEqual(atOnce(sortedTexts(texts)), wanted);
         assert.deepEqual(await inSlices(sortedTexts(texts)), wanted);
     }
+});
+
+test("work that is asked for twice at a time is done once", () => {
+    const shared = new SharedWork();
+    let made = 0;
+    const make = function* (): Work<number> {
+        for (let step = 0; step < 3; step++) yield;
+        return ++made;
+    };
+    const one = shared.of("x", make),
+        other = shared.of("x", make);
+    assert.equal(one.next().done, false);
+    assert.equal(other.next().done, false);
+    one.return(undefined as never); /* who has begun it leaves */
+    assert.deepEqual([other.next().done, other.next().value], [false, 1]);
+    assert.equal(made, 1);
+    assert.equal(atOnce(shared.of("x", make)), 2);
 });

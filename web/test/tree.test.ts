@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { buildFlame } from "../src/model/flame.ts";
-import { callEdges, pruneGraph, toDot } from "../src/model/graph.ts";
+import { callEdges, edgesOf, pruneGraph, toDot } from "../src/model/graph.ts";
 import { TreePasses, both, type Tree } from "../src/model/tree.ts";
 import { checkTree } from "../src/model/profile.ts";
 
@@ -122,7 +122,7 @@ test(`passes equal the slow way (SEED=${seed})`, () => {
         });
         assert.deepEqual([...passes.exclusiveByKey(column, wanted, hide)], [...exclusive]);
         assert.deepEqual([...passes.inclusiveByKey(column, wanted, hide)], [...inclusive]);
-        for (const edge of callEdges(tree, passes, column, wanted, hide)) {
+        for (const edge of callEdges(passes, column, wanted, hide)) {
             assert.equal(
                 edge.value,
                 edges.get(`${edge.from} ${edge.to}`),
@@ -153,7 +153,7 @@ test(`calls of what grew, went, or is not known have their callers (SEED=${seed}
                 calls.add(`${tree.lineKey[shown[i + 1]!]} ${tree.lineKey[shown[i]!]}`);
             for (const call of calls) edges.set(call, (edges.get(call) ?? 0) + column[site]!);
         });
-        const found = callEdges(tree, new TreePasses(tree), column, null, hide);
+        const found = callEdges(new TreePasses(tree), column, null, hide);
         assert.deepEqual(
             new Map(found.map(({ from, to, value }) => [`${from} ${to}`, value])),
             new Map([...edges].filter(([, value]) => value !== 0)),
@@ -268,4 +268,38 @@ test("DOT cannot be broken out of", () => {
         dark: false,
     });
     assert.ok(!/[^\\]"\]; evil/.test(dot));
+});
+
+test("another column is added up by strands of the tree, not node by node", () => {
+    const deep = 400_000;
+    const tree: Tree = {
+        nodeCount: deep,
+        parent: Uint32Array.from({ length: deep }, (_, node) => Math.max(0, node - 1)),
+        code: Uint32Array.from({ length: deep }, (_, node) => (node ? 1 + (node % 2) : 0)),
+        codeFirstLine: Uint32Array.of(0, 1, 2),
+        codeLineCount: Uint32Array.of(1, 1, 1),
+        codeModule: new Int32Array(3),
+        lineKey: Uint32Array.of(2, 0, 1),
+        lineFile: new Int32Array(3).fill(-1),
+        lineNumber: new Uint32Array(3),
+        lineLibrary: new Uint8Array(3),
+        lineWrapper: new Uint8Array(3),
+        siteNode: Uint32Array.of(deep / 2, deep - 1),
+        keyCount: 3,
+    };
+    const passes = new TreePasses(tree),
+        first = passes.inclusiveByKey(Float64Array.of(3, 4), null, false);
+    assert.deepEqual([...first], [7, 7, 0]);
+    assert.deepEqual(callEdges(passes, Float64Array.of(3, 4), null, false), [
+        { from: 1, to: 0, value: 7 },
+        { from: 0, to: 1, value: 7 },
+    ]);
+    for (const work of [
+        passes.inclusiveByKeyInSlices(Float64Array.of(30, 40), null, false),
+        edgesOf(passes, Float64Array.of(30, 40), null, false),
+    ]) {
+        let steps = 0;
+        while (!work.next().done) steps++;
+        assert.ok(steps < 8, `${steps} steps`);
+    }
 });

@@ -59,6 +59,18 @@ export function sumsAt(
     return sums;
 }
 
+/* A curve's first point at or behind a moment; its end: there is none. */
+function pointFrom({ first, time }: Curves, curve: number, ns: number): number {
+    let low = first[curve]!,
+        high = first[curve + 1]!;
+    while (low < high) {
+        const middle = (low + high) >> 1;
+        if (time[middle]! < ns) low = middle + 1;
+        else high = middle;
+    }
+    return low;
+}
+
 /* How far from the truth that level may be; NaN: the profile does not say. A curve of stretches was
  * at that moment something between the highest and the lowest level near it. */
 export function boundAt(curves: Curves, curve: number, ns: number): number {
@@ -68,9 +80,11 @@ export function boundAt(curves: Curves, curve: number, ns: number): number {
     if (!stretch) return bound;
     const entry = levelAt(curves, curve, ns - stretch);
     bound = Math.max(bound, Math.abs(entry - level));
-    for (let at = curves.first[curve]!; at < curves.first[curve + 1]!; at++)
-        if (Math.abs(curves.time[at]! - ns) <= stretch)
-            bound = Math.max(bound, Math.abs(curves.level[at]! - level));
+    const end = curves.first[curve + 1]!;
+    for (let at = pointFrom(curves, curve, ns - stretch); at < end; at++) {
+        if (curves.time[at]! > ns + stretch) break;
+        bound = Math.max(bound, Math.abs(curves.level[at]! - level));
+    }
     return bound;
 }
 
@@ -78,9 +92,12 @@ export function boundAt(curves: Curves, curve: number, ns: number): number {
 export function highestNear(curves: Curves, curve: number, ns: number): number {
     const stretch = curves.stretch[curve]!;
     let highest = levelAt(curves, curve, ns);
-    for (let at = curves.first[curve]!; stretch && at < curves.first[curve + 1]!; at++)
-        if (Math.abs(curves.time[at]! - ns) <= stretch)
-            highest = Math.max(highest, curves.level[at]!);
+    if (!stretch) return highest;
+    const end = curves.first[curve + 1]!;
+    for (let at = pointFrom(curves, curve, ns - stretch); at < end; at++) {
+        if (curves.time[at]! > ns + stretch) break;
+        highest = Math.max(highest, curves.level[at]!);
+    }
     return highest;
 }
 

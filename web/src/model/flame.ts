@@ -148,7 +148,7 @@ export function* flameOf(
             if (begin !== end) flame.cut++;
             continue;
         }
-        openFrame(tree, paths, column, options, flame, ranges, order, work, at, begin, end);
+        yield* openFrame(tree, paths, column, options, flame, ranges, order, work, at, begin, end);
     }
     for (const frame of flame.frames) flame.depth = Math.max(flame.depth, frame.depth);
     return flame;
@@ -176,7 +176,7 @@ interface Group {
 const NO_GROUP = 0xffffffff;
 
 /* Gives a frame its children: groups its sites by their next line's function. */
-function openFrame(
+function* openFrame(
     tree: Tree,
     paths: Paths,
     column: ArrayLike<number>,
@@ -188,7 +188,7 @@ function openFrame(
     at: number,
     begin: number,
     end: number,
-): void {
+): Work<void> {
     const frame = flame.frames[at]!,
         depth = frame.depth;
     const { lineKey } = tree,
@@ -197,6 +197,7 @@ function openFrame(
     const groups: Group[] = [];
     let self = 0;
     for (let i = begin; i < end; i++) {
+        if ((i & OFTEN) === OFTEN) yield;
         const site = order[i]!,
             line = lines[offset[site]! + depth]!,
             value = column[site]!;
@@ -228,8 +229,10 @@ function openFrame(
         each.place = place;
         place += each.count;
     }
-    for (let i = begin; i < end; i++)
+    for (let i = begin; i < end; i++) {
+        if ((i & OFTEN) === OFTEN) yield;
         if (group[i] !== NO_GROUP) sorted[groups[group[i]!]!.place++] = order[i]!;
+    }
     order.set(sorted.subarray(begin, place), begin);
     let start = frame.start;
     for (const { key, line, value, count, place: to } of placed) {

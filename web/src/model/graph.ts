@@ -1,8 +1,8 @@
 /* The call graph: who calls whom, and the metric that goes through each call. callEdges()
- * collects the calls from the call tree. pruneGraph() keeps the part worth drawing, and toDot()
+ * adds them up (TreePasses knows the calls). pruneGraph() keeps the part worth drawing, and toDot()
  * writes it for Graphviz. */
 import { atOnce, type Work } from "./slices.ts";
-import type { Tree, TreePasses, Wanted } from "./tree.ts";
+import type { TreePasses, Wanted } from "./tree.ts";
 
 export interface Edge {
     from: number;
@@ -13,87 +13,27 @@ export interface Edge {
 /* Every call of one function by another, hidden frames passed over. A path counts once for each
  * edge. */
 export function callEdges(
-    tree: Tree,
     passes: TreePasses,
     column: ArrayLike<number>,
     wanted: Wanted,
     hide: boolean,
 ): Edge[] {
-    return atOnce(edgesOf(tree, passes, column, wanted, hide));
+    return atOnce(edgesOf(passes, column, wanted, hide));
 }
 
-/* By node: does a path with a figure, or one that is not known, lead through it? What grew and what went
- * may add up to 0 in a node, and what is not known to NaN: both have callers and callees. */
-function* waysTo(
-    { nodeCount, parent, siteNode }: Tree,
-    column: ArrayLike<number>,
-    wanted: Wanted,
-): Work<Uint8Array> {
-    const counts = new Uint8Array(nodeCount);
-    for (let site = 0; site < siteNode.length; site++)
-        if ((!wanted || wanted[site]) && column[site] !== 0) counts[siteNode[site]!] = 1;
-    yield;
-    for (let node = nodeCount - 1; node > 0; node--) if (counts[node]) counts[parent[node]!] = 1;
-    yield;
-    return counts;
-}
-
+/* What grew and what went may add up to 0 in a call, and what is not known to NaN. */
 export function* edgesOf(
-    tree: Tree,
     passes: TreePasses,
     column: ArrayLike<number>,
     wanted: Wanted,
     hide: boolean,
 ): Work<Edge[]> {
-    const {
-        nodeCount,
-        parent,
-        code,
-        codeFirstLine,
-        codeLineCount,
-        lineKey,
-        lineLibrary,
-        keyCount,
-    } = tree;
-    const values = yield* passes.inclusiveInSlices(column, wanted);
-    const counts = yield* waysTo(tree, column, wanted);
-    const seen = new Int32Array(nodeCount).fill(
-        -1,
-    ); /* by node: key of its innermost frame that is shown */
-    const ids = new Map<number, number>();
-    const edges: Edge[] = [];
-    const onWay: number[] = [];
-    const entered: number[] =
-        []; /* edges of the nodes on the way, behind those of each how many they are */
-    const enter = (node: number) => {
-        let caller = seen[parent[node]!]!;
-        const before = entered.length;
-        const first = codeFirstLine[code[node]!]!;
-        for (let i = codeLineCount[code[node]!]! - 1; i >= 0 && counts[node]; i--) {
-            const line = first + i;
-            if (hide && lineLibrary[line] === 1) continue;
-            const key = lineKey[line]!;
-            if (caller >= 0) {
-                const pair = caller * keyCount + key;
-                let id = ids.get(pair);
-                if (id === undefined) {
-                    ids.set(pair, (id = edges.length));
-                    edges.push({ from: caller, to: key, value: 0 });
-                    onWay.push(0);
-                }
-                if (onWay[id]!++ === 0) edges[id]!.value += values[node]!;
-                entered.push(id);
-            }
-            caller = key;
-        }
-        seen[node] = caller;
-        entered.push(entered.length - before);
-    };
-    yield;
-    yield* passes.walkInSlices(enter, () => {
-        for (let count = entered.pop()!; count > 0; count--) onWay[entered.pop()!]!--;
-    });
-    return edges.filter((edge) => edge.value !== 0);
+    const { from, to, listing } = yield* passes.callsInSlices(hide),
+        sums = yield* listing.sums(yield* passes.sumsInSlices(column, wanted), from.length),
+        edges: Edge[] = [];
+    for (let at = 0; at < sums.length; at++)
+        if (sums[at] !== 0) edges.push({ from: from[at]!, to: to[at]!, value: sums[at]! });
+    return edges;
 }
 
 export interface GraphOptions {

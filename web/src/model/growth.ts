@@ -72,7 +72,12 @@ async function ofMetric(
 }
 
 /* doc/METRICS.md, "Error bound". */
-async function ofCurves(profile: Profile, of: CallTree, ns: number): Promise<Moment> {
+async function ofCurves(
+    profile: Profile,
+    of: CallTree,
+    ns: number,
+    wantsBound = true,
+): Promise<Moment> {
     const made = blank(of, ns, "curves", false);
     if (profile.has("curves")) {
         const curves = readCurves(await profile.columns("curves")),
@@ -84,7 +89,7 @@ async function ofCurves(profile: Profile, of: CallTree, ns: number): Promise<Mom
             if (site < 0) continue;
             const level = levelAt(curves, curve, ns);
             made.level[site]! += level;
-            made.bound[site]! += boundAt(curves, curve, ns);
+            if (wantsBound) made.bound[site]! += boundAt(curves, curve, ns);
             made.known[site] = 1;
         }
     }
@@ -220,9 +225,10 @@ export async function rangeLevels(
     const isPeak = Math.floor(peak / step) === best && best >= 0 && peak >= low && peak <= high;
     const middle = best < 0 ? high : (best + 0.5) * step;
     const at = isPeak ? peak : Math.min(Math.max(middle, low), high);
-    const then = await ofCurves(profile, of, at),
-        known = then.level.reduce((sum, value) => sum + value, 0),
-        growth = await growthOf(profile, of, from, to),
+    const then = await ofCurves(profile, of, at, false);
+    let known = 0;
+    for (const value of then.level) known += value;
+    const growth = await growthOf(profile, of, from, to),
         { grown, shrunk } = await inSlices(growthSumsInSlices(growth, null, null));
     return {
         at,

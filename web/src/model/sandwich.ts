@@ -1,6 +1,6 @@
 /* One function in the midst of its callers and callees: what it holds, itself and with all below, in
  * several metrics; who calls it and whom it calls, and its level over time. */
-import { levelAt, type Curves } from "./curves.ts";
+import { sumsAt, type Curves } from "./curves.ts";
 import type { Edge } from "./graph.ts";
 import type { CallTree } from "./profile.ts";
 import type { Work } from "./slices.ts";
@@ -21,8 +21,7 @@ export function* throughFunction(
 ): Work<Through> {
     const matches = new Uint8Array(tree.keyCount);
     matches[key] = 1;
-    const inclusive = passes.through(matches);
-    yield;
+    const inclusive = yield* passes.throughInSlices(matches);
     const lines = yield* passes.exclusiveLinesInSlices(hide),
         exclusive = new Uint8Array(inclusive.length);
     for (let site = 0; site < inclusive.length; site++) {
@@ -94,23 +93,29 @@ export function neighbours(
     };
 }
 
+const AT_ONCE = 512; /* curves between two moments at which the work can be left */
+
 /* Live bytes of all paths through it, at `count` moments of the run; null: none of them has a curve. */
-export function levelOver(
+export function* levelOver(
     { passes }: CallTree,
     curves: Curves,
     wanted: Uint8Array,
     endNs: number,
     count: number,
-): Float64Array | null {
-    const siteOf = passes.siteOfNode(),
-        levels = new Float64Array(count);
-    let any = false;
+): Work<Float64Array | null> {
+    const siteOf = yield* passes.siteOfNodeInSlices(),
+        levels = new Float64Array(count),
+        moments = levels.map((_, at) => (endNs * (at + 0.5)) / count);
+    const chosen: number[] = [];
     curves.node.forEach((node, curve) => {
         const site = siteOf[node] ?? -1;
-        if (site < 0 || !wanted[site]) return;
-        any = true;
-        for (let at = 0; at < count; at++)
-            levels[at]! += levelAt(curves, curve, (endNs * (at + 0.5)) / count);
+        if (site >= 0 && wanted[site]) chosen.push(curve);
     });
-    return any ? levels : null;
+    for (let first = 0; first < chosen.length; first += AT_ONCE) {
+        yield;
+        sumsAt(curves, chosen.slice(first, first + AT_ONCE), moments).forEach((sum, at) => {
+            levels[at]! += sum;
+        });
+    }
+    return chosen.length ? levels : null;
 }

@@ -46,9 +46,10 @@ function term(words: string): Test | null {
     if (alone) rest = rest.slice(alone.length + 1);
     if (!rest) return null;
     const part = rest.toLowerCase(),
-        like = expression(rest);
+        like = expression(rest),
+        isPlain = like && /^[\w ]+$/.test(rest); /* what it finds is a part of the name */
     const has = (text: string | undefined) =>
-        !!text && (text.toLowerCase().includes(part) || !!like?.test(text));
+        !!text && ((!isPlain && text.toLowerCase().includes(part)) || !!like?.test(text));
     return (of) => (alone ? has(of[alone]) : places.some((place) => has(of[place]))) !== not;
 }
 

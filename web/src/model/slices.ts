@@ -32,6 +32,47 @@ export async function inSlices<T>(work: Work<T>): Promise<T> {
     }
 }
 
+/* Work that several may ask for at a time: who comes later goes on with what the first has begun. */
+export class SharedWork {
+    readonly #under = new Map<unknown, { work: Work<unknown>; done?: { value: unknown } }>();
+
+    *of<T>(name: unknown, make: () => Work<T>): Work<T> {
+        const under = this.#under.get(name) ?? { work: make() };
+        this.#under.set(name, under);
+        try {
+            while (!under.done) {
+                const step = under.work.next();
+                if (step.done) under.done = { value: step.value };
+                else yield;
+            }
+        } catch (error) {
+            this.#under.delete(name);
+            throw error;
+        }
+        this.#under.delete(name);
+        return under.done.value as T;
+    }
+}
+
+/* What somebody may ask for next: while the page has nothing to do. */
+export async function inIdle<T>(work: Work<T>): Promise<T> {
+    if (typeof requestIdleCallback === "undefined") return inSlices(work);
+    return new Promise((resolve, reject) => {
+        const goOn = (left: IdleDeadline) => {
+            try {
+                do {
+                    const step = work.next();
+                    if (step.done) return resolve(step.value);
+                } while (left.timeRemaining() > 2);
+                requestIdleCallback(goOn);
+            } catch (error) {
+                reject(error as Error);
+            }
+        };
+        requestIdleCallback(goOn);
+    });
+}
+
 export function atOnce<T>(work: Work<T>): T {
     for (;;) {
         const step = work.next();

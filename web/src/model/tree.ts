@@ -5,7 +5,8 @@
  * code), which stands for one frame or more (lines: inlined calls, innermost first). What is listed
  * as one function has a key (src/analysis/aggregate/functions.h): an index of `functions`, or a
  * number behind them. */
-import { atOnce, type Work } from "./slices.ts";
+import { atOnce, SharedWork, type Work } from "./slices.ts";
+import { Listing, strandsOf, sumsOf, type Strands } from "./strands.ts";
 
 export interface Tree {
     nodeCount: number;
@@ -32,16 +33,24 @@ interface Links {
     next: Uint32Array;
 }
 
+/* Keys by number, and the numbers by strand. */
+export interface Calls {
+    from: readonly number[];
+    to: readonly number[];
+    listing: Listing;
+}
+
 /* Which sites count; null: all. By site. */
 export type Wanted = Uint8Array | null;
 
 export class TreePasses {
     readonly tree: Tree;
     #links: Links | null = null;
-    readonly #flags = [
-        new WeakMap<Uint32Array, Uint32Array>(),
-        new WeakMap<Uint32Array, Uint32Array>(),
+    readonly #listings = [
+        new WeakMap<Uint32Array, Listing>(),
+        new WeakMap<Uint32Array, Listing>(),
     ] as const; /* [hidden lines left out] */
+    #strands: Strands | null = null;
     readonly #exclusive = new Map<boolean, Uint32Array>();
 
     constructor(tree: Tree) {
@@ -78,33 +87,20 @@ export class TreePasses {
         return (this.#sites = sites);
     }
 
-    /* A column of sites, by node. */
-    *#ofNodes(column: ArrayLike<number>, wanted: Wanted): Work<Float64Array> {
-        const values = new Float64Array(this.tree.nodeCount);
-        const { siteNode } = this.tree;
-        for (let site = 0; site < siteNode.length; site++) {
-            if ((site & OFTEN) === OFTEN) yield;
-            if (!wanted || wanted[site]) values[siteNode[site]!]! += column[site]!;
-        }
-        return values;
+    /* Walks that several views may ask for at a time. */
+    readonly #walks = new SharedWork();
+    readonly #expecting = [new SharedWork(), new SharedWork()] as const; /* by grouping */
+    *strandsInSlices(): Work<Strands> {
+        return (this.#strands ??= yield* this.#walks.of("strands", () => strandsOf(this.tree)));
     }
 
-    /* A column that merges by sum, by node, with all that is below it. Not to be written to:
+    /* A column that merges by sum, by strand, with all that is below it. Not to be written to:
      * several groupings are made of one. */
-    #inclusive: { column: ArrayLike<number>; wanted: Wanted; values: Float64Array } | null = null;
-    inclusive(column: ArrayLike<number>, wanted: Wanted): Float64Array {
-        return atOnce(this.inclusiveInSlices(column, wanted));
-    }
-    *inclusiveInSlices(column: ArrayLike<number>, wanted: Wanted): Work<Float64Array> {
-        if (this.#inclusive?.column === column && this.#inclusive.wanted === wanted)
-            return this.#inclusive.values;
-        const values = yield* this.#ofNodes(column, wanted);
-        const { parent, nodeCount } = this.tree;
-        for (let node = nodeCount - 1; node > 0; node--) {
-            if ((node & OFTEN) === 0) yield;
-            if (values[node] !== 0) values[parent[node]!]! += values[node]!;
-        }
-        this.#inclusive = { column, wanted, values };
+    #sums: { column: ArrayLike<number>; wanted: Wanted; values: Float64Array } | null = null;
+    *sumsInSlices(column: ArrayLike<number>, wanted: Wanted): Work<Float64Array> {
+        if (this.#sums?.column === column && this.#sums.wanted === wanted) return this.#sums.values;
+        const values = yield* sumsOf(yield* this.strandsInSlices(), column, wanted);
+        this.#sums = { column, wanted, values };
         return values;
     }
 
@@ -176,11 +172,11 @@ export class TreePasses {
         return wrappers.map((line) => Math.max(-1, line));
     }
 
-    /* By node, a bit for each of its first 32 lines: is it the first line of its group on the way
-     * from the root here? (Recursion counts once: only there the inclusive value is added.) */
-    *#firstOnWay(groups: Uint32Array, groupCount: number, hide: boolean): Work<Uint32Array> {
+    /* By strand: the groups of its lines that are the first of their group on the way from the root. (Recursion
+     * counts once: only there the inclusive value is added.) */
+    *#firstOnWay(groups: Uint32Array, groupCount: number, hide: boolean): Work<Listing> {
         yield* this.expectInSlices([[groups, groupCount]], hide);
-        return this.#flags[hide ? 1 : 0].get(groups)!;
+        return this.#listings[hide ? 1 : 0].get(groups)!;
     }
 
     /* Walks the tree once for several groupings of lines that are going to be asked for. Written
@@ -189,8 +185,10 @@ export class TreePasses {
         groupings: readonly (readonly [groups: Uint32Array, groupCount: number])[],
         hide: boolean,
     ): Work<void> {
-        const left = groupings.filter(([groups]) => !this.#flags[hide ? 1 : 0].has(groups));
-        if (left.length) yield* this.#expected(left, hide);
+        const listings = this.#listings[hide ? 1 : 0],
+            leftOf = () => groupings.filter(([groups]) => !listings.has(groups));
+        for (let left = leftOf(); left.length; left = leftOf())
+            yield* this.#expecting[hide ? 1 : 0].of(left[0]![0], () => this.#expected(left, hide));
     }
 
     *#expected(
@@ -199,7 +197,8 @@ export class TreePasses {
     ): Work<void> {
         const { parent, code, codeFirstLine, codeLineCount, lineLibrary, nodeCount } = this.tree;
         const { firstChild, next } = yield* this.#linksInSlices();
-        const flags = groupings.map(() => new Uint32Array(nodeCount)),
+        const { count: strands, ofNode } = yield* this.strandsInSlices();
+        const listings = groupings.map(() => new Listing(strands, nodeCount)),
             onWay = groupings.map(([, count]) => new Uint32Array(count));
         const groups = groupings.map(([each]) => each);
         let seen = 0;
@@ -210,15 +209,9 @@ export class TreePasses {
             for (let g = 0; g < groups.length; g++) {
                 const group = groups[g]!,
                     way = onWay[g]!;
-                let bits = 0;
-                for (let i = count - 1; i >= 0; i--)
-                    if (
-                        !(hide && lineLibrary[first + i] === 1) &&
-                        way[group[first + i]!]!++ === 0 &&
-                        i < 32
-                    )
-                        bits |= 1 << i;
-                flags[g]![node] = bits >>> 0;
+                for (let line = first + count - 1; line >= first; line--)
+                    if (!(hide && lineLibrary[line] === 1) && way[group[line]!]!++ === 0)
+                        listings[g]!.add(ofNode[node]!, group[line]!);
             }
             if (firstChild[node]) {
                 node = firstChild[node]!;
@@ -240,7 +233,61 @@ export class TreePasses {
                 }
             }
         }
-        groups.forEach((group, g) => this.#flags[hide ? 1 : 0].set(group, flags[g]!));
+        groups.forEach((group, g) => this.#listings[hide ? 1 : 0].set(group, listings[g]!));
+    }
+
+    /* All calls of one function by another, hidden frames passed over; and by strand those that are the first of
+     * their kind on the way from the root, by number. A walk for all columns. */
+    readonly #calls = new Map<boolean, Calls>();
+    *callsInSlices(hide: boolean): Work<Calls> {
+        const known = this.#calls.get(hide);
+        if (known) return known;
+        const made = yield* this.#walks.of(`calls ${hide}`, () => this.#callsOf(hide));
+        this.#calls.set(hide, made);
+        return made;
+    }
+
+    *#callsOf(hide: boolean): Work<Calls> {
+        const { nodeCount, parent, code, codeFirstLine, codeLineCount, lineKey, keyCount } =
+            this.tree;
+        const { count, ofNode } = yield* this.strandsInSlices();
+        const from: number[] = [],
+            to: number[] = [],
+            listing = new Listing(count, nodeCount);
+        /* by node: key of its innermost frame that is shown */
+        const shown = new Int32Array(nodeCount).fill(-1);
+        const ids = new Map<number, number>(),
+            onWay: number[] = [];
+        /* calls of the nodes on the way, behind those of each how many they are */
+        const entered: number[] = [];
+        const enter = (node: number) => {
+            let caller = shown[parent[node]!]!;
+            const before = entered.length,
+                first = codeFirstLine[code[node]!]!;
+            for (let line = first + codeLineCount[code[node]!]! - 1; line >= first; line--) {
+                if (this.#isHidden(line, hide)) continue;
+                const key = lineKey[line]!;
+                if (caller >= 0) {
+                    const pair = caller * keyCount + key;
+                    let id = ids.get(pair);
+                    if (id === undefined) {
+                        ids.set(pair, (id = from.length));
+                        from.push(caller);
+                        to.push(key);
+                        onWay.push(0);
+                    }
+                    if (onWay[id]!++ === 0) listing.add(ofNode[node]!, id);
+                    entered.push(id);
+                }
+                caller = key;
+            }
+            shown[node] = caller;
+            entered.push(entered.length - before);
+        };
+        yield* this.walkInSlices(enter, () => {
+            for (let left = entered.pop()!; left > 0; left--) onWay[entered.pop()!]!--;
+        });
+        return { from, to, listing };
     }
 
     /* Depth first, from the root (which is not visited). */
@@ -353,18 +400,10 @@ export class TreePasses {
         wanted: Wanted,
         hide = false,
     ): Work<Float64Array> {
-        const { nodeCount, code, codeFirstLine } = this.tree;
-        const sums = new Float64Array(groupCount);
-        const values = yield* this.inclusiveInSlices(column, wanted);
-        const flags = yield* this.#firstOnWay(groups, groupCount, hide);
-        for (let node = 1; node < nodeCount; node++) {
-            if ((node & OFTEN) === 0) yield;
-            let bits = flags[node]!;
-            if (!bits || values[node] === 0) continue; /* what is not known makes a sum unknown */
-            const first = codeFirstLine[code[node]!]!;
-            for (let i = 0; bits; i++, bits >>>= 1)
-                if (bits & 1) sums[groups[first + i]!]! += values[node]!;
-        }
+        const { code, codeFirstLine } = this.tree;
+        const values = yield* this.sumsInSlices(column, wanted);
+        const listing = yield* this.#firstOnWay(groups, groupCount, hide);
+        const sums = yield* listing.sums(values, groupCount);
         /* what was recorded without a call path stands at the root and is listed as such */
         const root = codeFirstLine[code[0]!]!;
         yield;
@@ -392,14 +431,18 @@ export class TreePasses {
 
     /* By site: is a frame that `matches` (by key) on its path? */
     through(matches: Uint8Array): Uint8Array {
+        return atOnce(this.throughInSlices(matches));
+    }
+    *throughInSlices(matches: Uint8Array): Work<Uint8Array> {
         const { nodeCount, parent, code, codeFirstLine, codeLineCount, lineKey, siteNode } =
             this.tree;
+        const has = Uint8Array.from(codeFirstLine, (first, at) =>
+            lineKey.subarray(first, first + codeLineCount[at]!).some((key) => matches[key]) ? 1 : 0,
+        );
         const inside = new Uint8Array(nodeCount);
         for (let node = 1; node < nodeCount; node++) {
-            inside[node] = inside[parent[node]!]!;
-            const first = codeFirstLine[code[node]!]!;
-            for (let i = codeLineCount[code[node]!]! - 1; i >= 0 && !inside[node]; i--)
-                inside[node] = matches[lineKey[first + i]!]!;
+            if ((node & OFTEN) === 0) yield;
+            inside[node] = inside[parent[node]!]! | has[code[node]!]!;
         }
         return siteNodesOf(siteNode, inside);
     }

@@ -33,7 +33,7 @@ import { choiceMark, keyOfChoice, placeOfKey } from "../model/focus.ts";
 import { functionMenu } from "./functions.tsx";
 import { unknownIn, unknownSaid } from "../model/sandwich.ts";
 import { idleOf, type PageUse } from "./heat.tsx";
-import { Sandwich } from "./sandwich.tsx";
+import { Sandwich, useSandwichSoon } from "./sandwich.tsx";
 import type { Thread } from "./threads.tsx";
 import type { ViewProps } from "./registry.ts";
 
@@ -588,6 +588,7 @@ function FlameGraph(drawn: Drawn): JSX.Element {
     const { tree: of, flame, metric, profile, hue, unknown } = drawn;
     const { names, tree } = of;
     const { search } = state.value;
+    useSandwichSoon(drawn);
     const dark = theme.value === "dark";
     const unit = profile.unitOf(metric);
     const total = flame.frames[0]!.value;

@@ -1,7 +1,7 @@
 /* The list of functions, with metrics of each function alone or of all that it calls.
  * functionMenu() is what the user can do with a function; other views use it too. */
 import { addsUp } from "../data/types.ts";
-import { useMemo, useState } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
 import type { JSX } from "preact";
 import { functionRows, type FunctionRow } from "../model/functions.ts";
 import { sureHint, sureTo, varianceOf } from "../model/estimate.ts";
@@ -17,6 +17,7 @@ import {
 } from "../model/profile.ts";
 import { searcher } from "../model/search.ts";
 import { sumOf } from "../model/sandwich.ts";
+import { inIdle } from "../model/slices.ts";
 import { both } from "../model/tree.ts";
 import { exact, format, share } from "../model/units.ts";
 import { getOption, withOptions, type ViewState } from "../state/url.ts";
@@ -51,50 +52,95 @@ export function FunctionsView({ profile }: ViewProps): JSX.Element {
                 ? inRange
                 : profile.metric(name)?.recorded || profile.derived(name),
     );
-    const variance = varianceOf(profile, metric),
-        needed = variance ? [...columns, variance] : columns;
+    const asked = { columns, metric, inRange, now };
     const loaded = useLoaded(
-        () =>
-            profile.work(["functions", needed, inclusive, focusKey(now)].join(), async () => {
-                const tree = await profile.callTree();
-                const range = inRange ? await rangeOf(profile, tree, now) : null;
-                const more = new Map(
-                    range
-                        ? [
-                              [RANGE, range.column],
-                              [GROWTH, range.growth.change],
-                          ]
-                        : [],
-                );
-                const wanted = wantedSites(tree, now);
-                const rows = await functionRows(
-                    profile,
-                    tree,
-                    needed,
-                    wanted,
-                    inclusive,
-                    hide,
-                    more,
-                );
-                if (range) {
-                    forgetUnknown(rows, RANGE, knownByKey(tree, range.isKnown, wanted, now));
-                    forgetUnknown(rows, GROWTH, knownByKey(tree, range.growth.known, wanted, now));
-                }
-                for (const name of needed) {
-                    const known = await profile.knownColumn(name);
-                    if (known) forgetUnknown(rows, name, knownByKey(tree, known, wanted, now));
-                }
-                const whole = await wholeOf(profile, metric, wanted);
-                const column = more.get(metric) ?? (await profile.column(metric));
-                return { profile, rows, whole, columns, metric, inclusive, tree, column, wanted };
-            }),
+        () => listOf(profile, asked, inclusive),
         [profile, columns.join(), inclusive, focusKey(now)],
     );
+    const isThere = loaded.state === "there";
+    useEffect(() => {
+        if (isThere && profile.summary.state !== "recording")
+            return soon(profile, hide, () => listOf(profile, asked, !inclusive));
+    }, [isThere, profile, columns.join(), inclusive, focusKey(now)]);
     return (
         <Ready of={loaded}>
             {(of) => <FunctionsTable {...of} search={search} sort={sort || "-" + of.metric} />}
         </Ready>
     );
+}
+
+/* The other list is a click away: it is made while the page has nothing to do. */
+function soon(profile: Profile, hide: boolean, make: () => Promise<unknown>): () => void {
+    let isWanted = true;
+    void profile
+        .callTree()
+        .then(({ tree, passes }) =>
+            inIdle(passes.expectInSlices([[tree.lineKey, tree.keyCount]], hide)),
+        )
+        .then(() => isWanted && make())
+        .catch(() => undefined); /* who asks for it is told why it does not come */
+    return () => {
+        isWanted = false;
+    };
+}
+
+interface Asked {
+    columns: string[];
+    metric: string;
+    inRange: boolean;
+    now: ViewState;
+}
+interface List extends ViewProps {
+    rows: FunctionRow[];
+    whole: number;
+    tree: CallTree;
+    column: Float64Array; /* of the metric, by site */
+    wanted: Wanted;
+    columns: string[];
+    metric: string;
+    inclusive: boolean;
+}
+
+function listOf(profile: Profile, asked: Asked, inclusive: boolean): Promise<List> {
+    const { columns, metric, now } = asked;
+    const variance = varianceOf(profile, metric),
+        needed = variance ? [...columns, variance] : columns;
+    return profile.work(["functions", needed, inclusive, focusKey(now)].join(), () =>
+        makeList(profile, asked, needed, inclusive),
+    );
+}
+
+async function makeList(
+    profile: Profile,
+    { columns, metric, inRange, now }: Asked,
+    needed: readonly string[],
+    inclusive: boolean,
+): Promise<List> {
+    const tree = await profile.callTree();
+    const range = inRange ? await rangeOf(profile, tree, now) : null;
+    const more = new Map(
+        range
+            ? [
+                  [RANGE, range.column],
+                  [GROWTH, range.growth.change],
+              ]
+            : [],
+    );
+    const wanted = wantedSites(tree, now);
+    const rows = await functionRows(profile, tree, needed, wanted, inclusive, now.hide, more);
+    const known = (column: ArrayLike<number>) =>
+        knownByKey(tree, column, wanted, inclusive, now.hide);
+    if (range) {
+        forgetUnknown(rows, RANGE, known(range.isKnown));
+        forgetUnknown(rows, GROWTH, known(range.growth.known));
+    }
+    for (const name of needed) {
+        const column = await profile.knownColumn(name);
+        if (column) forgetUnknown(rows, name, known(column));
+    }
+    const whole = await wholeOf(profile, metric, wanted);
+    const column = more.get(metric) ?? (await profile.column(metric));
+    return { profile, rows, whole, columns, metric, inclusive, tree, column, wanted };
 }
 
 /* What all call paths that are shown have together; 0: it does not add up, or is not kept by path. */
@@ -113,7 +159,8 @@ function knownByKey(
     { passes }: CallTree,
     isKnown: ArrayLike<number>,
     wanted: Wanted,
-    { inclusive, hide }: ViewState,
+    inclusive: boolean,
+    hide: boolean,
 ): Float64Array {
     return inclusive
         ? passes.inclusiveByKey(isKnown, wanted, hide)
@@ -253,28 +300,19 @@ function FunctionsTable({
     tree,
     column,
     wanted,
-}: ViewProps & {
-    rows: FunctionRow[];
-    whole: number;
-    tree: CallTree;
-    column: Float64Array; /* of the metric, by site */
-    wanted: Wanted;
-    columns: string[];
-    metric: string;
-    inclusive: boolean;
+}: List & {
     search: string;
     sort: string;
 }): JSX.Element {
     const [chosen, choose] = useState(state.value.fn);
-    const shown = useMemo(() => {
-        const has = searcher(search);
-        return has
-            ? rows.filter((row) => has({ function: row.name, file: row.file, module: row.module }))
-            : rows;
+    const only = useMemo(() => {
+        const has = searcher(search),
+            name = ({ name, file, module }: FunctionRow) => ({ function: name, file, module });
+        return has && new Set(rows.filter((row) => has(name(row))));
     }, [rows, search]);
     const found = useMemo(
-        () => (shown === rows ? null : sumOfPaths(tree, column, wanted, shown, inclusive)),
-        [shown, rows, column],
+        () => only && sumOfPaths(tree, column, wanted, only, inclusive),
+        [only, rows, column],
     );
     const unit = profile.unitOf(metric),
         known = profile.metric(metric),
@@ -312,8 +350,8 @@ function FunctionsTable({
             <Table
                 name="functions"
                 label="Functions"
-                whole={rows.length}
-                rows={shown}
+                rows={rows}
+                only={only}
                 columns={list}
                 sort={sort}
                 onSort={(next) => go({ sort: next }, "replace")}
@@ -340,16 +378,17 @@ function sumOfPaths(
     { tree, passes }: CallTree,
     column: Float64Array,
     wanted: Wanted,
-    rows: readonly FunctionRow[],
+    rows: ReadonlySet<FunctionRow>,
     inclusive: boolean,
 ): number {
     const keys = new Uint8Array(tree.keyCount);
     for (const row of rows) keys[row.key] = 1;
-    const lines = passes.exclusiveLines(state.value.hide),
-        through = inclusive
-            ? passes.through(keys)
-            : Uint8Array.from(lines, (line) => keys[tree.lineKey[line]!]!);
-    return sumOf(column, both(through, wanted)!);
+    if (inclusive) return sumOf(column, both(passes.through(keys), wanted)!);
+    const lines = passes.exclusiveLines(state.value.hide);
+    let sum = 0;
+    for (let site = 0; site < lines.length; site++)
+        if (keys[tree.lineKey[lines[site]!]!] && (!wanted || wanted[site])) sum += column[site]!;
+    return sum;
 }
 
 /* What one can do with a function, in every view. `place`: its file, or else its module. */

@@ -573,6 +573,10 @@ function Leaks({
         [leaks],
     );
     const columns = useMemo(() => columnsOf(profile, of, most), [leaks, most]);
+    const only = useMemo(
+        () => (alive.value && alive.value.shown !== left ? new Set(alive.value.shown) : null),
+        [alive.value, left],
+    );
     const suppress = (leak: Leak) =>
         save(`${text}${text && !text.endsWith("\n") ? "\n" : ""}leak:${shortName(leak.name)}\n`);
     if (!alive.value) return <div class="empty" aria-busy="true" />;
@@ -627,7 +631,9 @@ function Leaks({
                 <Table
                     name="leaks"
                     label="Blocks alive at the end"
-                    rows={shown}
+                    rows={left}
+                    only={only}
+                    whole={shown.length}
                     columns={columns}
                     sort={sort || "-bytes"}
                     onSort={(next) => go({ sort: next }, "replace")}

@@ -1,11 +1,12 @@
 /* The pane below a flame graph: the chosen function with its figures, its level over time, its callers
  * and its callees, in place. A click on one of them makes it the chosen one. */
+import { useEffect } from "preact/hooks";
 import type { JSX } from "preact";
 import { readCurves } from "../model/curves.ts";
 import { choiceMark, placeOfKey } from "../model/focus.ts";
 import { edgesOf } from "../model/graph.ts";
 import { shortName } from "../model/names.ts";
-import { derive, fileName, GROWTH, RANGE } from "../model/profile.ts";
+import { derive, fileName, GROWTH, RANGE, type Profile } from "../model/profile.ts";
 import {
     drawnPart,
     levelOver,
@@ -19,7 +20,7 @@ import {
 } from "../model/sandwich.ts";
 import { bytes, exact, format, share } from "../model/units.ts";
 import { focusKey, shownColumn, wantedSites } from "../state/profiles.ts";
-import { breathe, inSlices } from "../model/slices.ts";
+import { breathe, inIdle, inSlices } from "../model/slices.ts";
 import { go, link, state } from "../state/state.ts";
 import { withOptions } from "../state/url.ts";
 import { Ready, useLoaded, type Loaded } from "../widgets/states.tsx";
@@ -49,6 +50,32 @@ interface Found {
 }
 type Of = Pick<Drawn, "profile" | "tree" | "metric"> & { chosen: number };
 
+/* The metrics of its figures. */
+const neededOf = (profile: Profile): Set<string> =>
+    new Set(
+        [
+            ...figures,
+            ...derived.flatMap((name) => {
+                const each = profile.derived(name);
+                return each ? [...each.of, ...(each.by ?? [])] : [];
+            }),
+        ].filter((name) => profile.metric(name)?.recorded),
+    );
+
+/* What every pane needs, before the first is asked for: a graph that stands is soon zoomed. */
+export function useSandwichSoon({ profile, tree, now }: Drawn): void {
+    useEffect(() => {
+        if (profile.summary.state === "recording") return;
+        const work = tree.passes.callsInSlices(now.hide);
+        void inIdle(work);
+        void Promise.all([
+            ...[...neededOf(profile)].map((name) => profile.column(name)),
+            profile.has("curves") && profile.columns("curves"),
+        ]).catch(() => undefined); /* who asks for it is told why it does not come */
+        return () => void work.return(undefined as never);
+    }, [profile, tree, now.hide]);
+}
+
 /* Of what the graph above it is of. While another function is on its way the whole pane is of the last. */
 export function Sandwich({ profile, tree, metric, now, chosen }: Drawn & Of): JSX.Element {
     const { hide } = now;
@@ -60,24 +87,12 @@ export function Sandwich({ profile, tree, metric, now, chosen }: Drawn & Of): JS
                     const wanted = wantedSites(tree, now);
                     const shown = await shownColumn(profile, tree, metric, now),
                         column = drawnPart(shown);
-                    const edges = await profile.work(
-                        ["edges", metric, focusKey(now)].join(),
-                        async () => inSlices(edgesOf(tree.tree, tree.passes, column, wanted, hide)),
-                    );
+                    const edges = await inSlices(edgesOf(tree.passes, column, wanted, hide));
                     await breathe();
                     const through = await inSlices(throughFunction(tree, chosen, wanted, hide));
                     await breathe();
                     const sums = new Map<string, { own: number; all: number }>();
-                    const needed = new Set(
-                        [
-                            ...figures,
-                            ...derived.flatMap((name) => {
-                                const each = profile.derived(name);
-                                return each ? [...each.of, ...(each.by ?? [])] : [];
-                            }),
-                        ].filter((name) => profile.metric(name)?.recorded),
-                    );
-                    for (const name of needed) {
+                    for (const name of neededOf(profile)) {
                         const each = await profile.column(name);
                         await breathe();
                         sums.set(name, {
@@ -109,7 +124,15 @@ export function Sandwich({ profile, tree, metric, now, chosen }: Drawn & Of): JS
                         ),
                         levels:
                             curves &&
-                            levelOver(tree, curves, through.inclusive, profile.durationNs, MOMENTS),
+                            (await inSlices(
+                                levelOver(
+                                    tree,
+                                    curves,
+                                    through.inclusive,
+                                    profile.durationNs,
+                                    MOMENTS,
+                                ),
+                            )),
                     };
                 },
             ),

@@ -204,6 +204,12 @@ export function SqlView(_: ViewProps): JSX.Element {
                         </select>
                     </label>
                 </p>
+                {tables.state === "waiting" && (
+                    <p class="dim" role="status" data-engine>
+                        The profile is being put into tables for SQL, once: the first answer waits
+                        for that.
+                    </p>
+                )}
                 {says && (
                     <p class="bad" role="alert">
                         {says}

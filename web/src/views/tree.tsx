@@ -69,7 +69,7 @@ function CallsView({ profile, as }: ViewProps & { as: string }): JSX.Element {
                     profile,
                     of,
                     metric,
-                    edges: await inSlices(edgesOf(of.tree, of.passes, column, wanted, hide)),
+                    edges: await inSlices(edgesOf(of.passes, column, wanted, hide)),
                     inclusive: await inSlices(
                         of.passes.inclusiveByKeyInSlices(column, wanted, hide),
                     ),

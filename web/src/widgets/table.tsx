@@ -3,7 +3,7 @@
 import { useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { ComponentChildren, JSX, RefObject } from "preact";
 import { orderInSlices } from "../model/order.ts";
-import { atOnce, sortedTexts, type Work } from "../model/slices.ts";
+import { atOnce, inIdle, sortedTexts, type Work } from "../model/slices.ts";
 import { exact, format, isKnown, type Known, type Unit } from "../model/units.ts";
 import { saveText } from "./save.ts";
 import { csvCell } from "./save_chart.tsx";
@@ -40,6 +40,7 @@ export interface TableProps<Row> {
     foot?: ComponentChildren;
     follow?: boolean; /* the selected row stays in sight when others select it */
     whole?: number; /* rows before a search: said where it leaves some out */
+    only?: ReadonlySet<Row> | null; /* of `rows` those that a search leaves; null: all */
     /* Rows come in the order wanted (trees); columns do not sort. */
     ordered?: boolean;
     /* Rows of a tree: how deep, and whether it is open (null: nothing below). */
@@ -60,19 +61,36 @@ function* sortInSlices<Row>(
     columns: readonly Column<Row>[],
     sort: string,
 ): Work<Row[]> {
-    const descending = sort.startsWith("-");
-    const column = columns.find((each) => each.id === (descending ? sort.slice(1) : sort));
+    const descending = sort.startsWith("-"),
+        id = descending ? sort.slice(1) : sort;
+    const column = columns.find((each) => each.id === id);
     if (!column) return [...rows];
-    if (column.number) return yield* sortByNumber(rows, column.number, descending);
-    return yield* sortByText(rows, column.text ?? (() => ""), descending);
+    const keys = yield* keysOf(rows, column);
+    return yield* inOrder(rows, yield* orderInSlices(keys, descending));
 }
 
-/* Texts are asked for once too, and compared once where many rows have the same. */
-function* sortByText<Row>(
+/* What rows are sorted by, of long lists kept by column: it is worked out before somebody asks for it. */
+const keptKeys = new WeakMap<readonly unknown[], Map<string, Float64Array>>();
+const keyFor = <Row,>({ id, title }: Column<Row>) => `${id} ${title}`;
+function* keysOf<Row>(rows: readonly Row[], column: Column<Row>): Work<Float64Array> {
+    const name = keyFor(column),
+        known = keptKeys.get(rows)?.get(name);
+    if (known) return known;
+    const keys = column.number
+        ? yield* numbersOf(rows, column.number)
+        : yield* placesOf(rows, column.text ?? (() => ""));
+    if (rows.length > MANY) {
+        const all = keptKeys.get(rows) ?? new Map<string, Float64Array>();
+        keptKeys.set(rows, all.set(name, keys));
+    }
+    return keys;
+}
+
+/* Texts are asked for once, and compared once where many rows have the same. */
+function* placesOf<Row>(
     rows: readonly Row[],
     text: (row: Row) => string | null,
-    descending: boolean,
-): Work<Row[]> {
+): Work<Float64Array> {
     const texts = new Array<string>(rows.length),
         distinct = new Set<string>(),
         place = new Map<string, number>();
@@ -91,22 +109,18 @@ function* sortByText<Row>(
         if ((at & 0x3fff) === 0x3fff) yield;
         keys[at] = place.get(texts[at]!)!;
     }
-    return yield* inOrder(rows, yield* orderInSlices(keys, descending));
+    return keys;
 }
 
 /* Of hundreds of thousands: numbers are asked for once. What is not known is the least. */
-function* sortByNumber<Row>(
-    rows: readonly Row[],
-    number: (row: Row) => Known,
-    descending: boolean,
-): Work<Row[]> {
+function* numbersOf<Row>(rows: readonly Row[], number: (row: Row) => Known): Work<Float64Array> {
     const keys = new Float64Array(rows.length);
     for (let at = 0; at < rows.length; at++) {
         if ((at & 0xfff) === 0xfff) yield;
         const value = number(rows[at]!);
         keys[at] = isKnown(value) ? value : -Infinity;
     }
-    return yield* inOrder(rows, yield* orderInSlices(keys, descending));
+    return keys;
 }
 
 function* inOrder<Row>(rows: readonly Row[], order: Uint32Array): Work<Row[]> {
@@ -128,14 +142,19 @@ function sortOnce<Row>(rows: readonly Row[], columns: readonly Column<Row>[], so
     return sorted;
 }
 
-const MANY = 5_000; /* rows that are not sorted while one waits */
+const MANY = 5_000; /* rows that are not sorted while one waits, until their keys are known */
+const WARM = 100_000; /* rows whose keys are worked out before somebody asks for them */
 
 /* Many rows are sorted in slices: until they are what was shown stays. */
 function useSorted<Row>({ rows, columns, sort, ordered }: TableProps<Row>): {
     sorted: readonly Row[];
     isBusy: boolean;
 } {
-    const isSlow = !ordered && rows.length > MANY && kept.get(rows)?.sort !== sort;
+    const column = columns.find(({ id }) => id === sort || `-${id}` === sort);
+    const isReady =
+        kept.get(rows)?.sort === sort ||
+        (!!column && rows.length <= WARM && !!keptKeys.get(rows)?.has(keyFor(column)));
+    const isSlow = !ordered && rows.length > MANY && !isReady;
     const { value, waits } = useInSlices<readonly Row[]>(
         function* () {
             if (ordered) return rows;
@@ -147,7 +166,25 @@ function useSorted<Row>({ rows, columns, sort, ordered }: TableProps<Row>): {
         isSlow,
         [rows, columns, sort, ordered],
     );
+    useEffect(() => {
+        if (waits || ordered || rows.length <= MANY || rows.length > WARM) return;
+        const work = allKeysOf(rows, columns);
+        void inIdle(work);
+        return () => void work.return(undefined);
+    }, [rows, columns, ordered, waits]);
     return { sorted: value ?? [], isBusy: waits };
+}
+
+function* allKeysOf<Row>(rows: readonly Row[], columns: readonly Column<Row>[]): Work<void> {
+    for (const column of columns) yield* keysOf(rows, column);
+}
+
+/* Rows that a search leaves, in the order of all of them: a search sorts nothing. */
+function useLeft<Row>(
+    sorted: readonly Row[],
+    only: ReadonlySet<Row> | null | undefined,
+): readonly Row[] {
+    return useMemo(() => (only ? sorted.filter((row) => only.has(row)) : sorted), [sorted, only]);
 }
 
 function plain<Row>(column: Column<Row>, row: Row): string {
@@ -371,7 +408,8 @@ export function Table<Row>(props: TableProps<Row>): JSX.Element {
     const columns = useMemo(() => fitting(props.columns, width), [props.columns, width]);
     const isNarrow = columns !== props.columns;
     const [top, setTop] = useState(0);
-    const { sorted, isBusy } = useSorted(props);
+    const { sorted: all, isBusy } = useSorted(props),
+        sorted = useLeft(all, props.only);
     const selectedAt = useMemo(
         () =>
             props.selected === undefined || props.selected === null
@@ -449,7 +487,7 @@ export function Table<Row>(props: TableProps<Row>): JSX.Element {
             <Foot
                 name={props.name}
                 rows={sorted}
-                whole={props.whole ?? 0}
+                whole={props.whole ?? (props.only ? props.rows.length : 0)}
                 columns={columns}
                 foot={props.foot}
             />
