@@ -94,6 +94,49 @@ export function testSearch(world) {
         session.noErrors();
     });
 
+    test("the call graph says how many functions the search finds, and leads from one to the next", async (t) => {
+        const session = await Session.open(world.browser, world.server),
+            { page } = session;
+        t.after(() => session.close());
+        await session.go("tree", { search: "function:e" });
+        const matches = () => session.text("[data-matches]"),
+            all = Number(/^(\d+) function/.exec(await matches())[1]),
+            drawn = await page
+                .locator(".graph g.node:not(.faded) title")
+                .evaluateAll((list) => list.map((each) => each.parentElement.id));
+        assert.ok(all > 1);
+        assert.equal(drawn.length, all);
+        /* whatever font the browser has, names are within their boxes */
+        const sticksOut = await page.locator(".graph g.node").evaluateAll((nodes) =>
+            nodes.some((node) => {
+                const room = node.querySelector("polygon").getBoundingClientRect();
+                return [...node.querySelectorAll("text")].some(
+                    (text) => text.getBoundingClientRect().width > room.width,
+                );
+            }),
+        );
+        assert.ok(!sticksOut);
+        const comeTo = page.locator(".graph g.node.come-to"),
+            seen = [];
+        for (let at = 1; at <= all; at++) {
+            await page.getByRole("button", { name: "Next match" }).click();
+            await session.settle();
+            assert.match(await matches(), new RegExp(`^${at} of ${all} function`));
+            const node = await comeTo.boundingBox(),
+                room = await page.locator(".chart.graph").boundingBox();
+            assert.ok(Math.abs(node.x + node.width / 2 - room.x - room.width / 2) < 3);
+            assert.ok(Math.abs(node.y + node.height / 2 - room.y - room.height / 2) < 3);
+            seen.push(await comeTo.getAttribute("id"));
+        }
+        assert.deepEqual(seen.sort(), drawn.sort());
+        await page.locator(".chart.graph").press("n");
+        assert.match(await matches(), new RegExp(`^1 of ${all} function`));
+        await page.locator(".chart.graph").press("N");
+        assert.match(await matches(), new RegExp(`^${all} of ${all} function`));
+        await session.accessible("the call graph, searched");
+        session.noErrors();
+    });
+
     test("an address of no profile says so", async (t) => {
         const session = await Session.open(world.browser, world.server);
         t.after(() => session.close());

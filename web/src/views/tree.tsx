@@ -54,6 +54,9 @@ function CallsView({ profile, as }: ViewProps & { as: string }): JSX.Element {
     const now = state.value,
         { hide } = now;
     const metric = shownMetric(profile, "at_peak_bytes", now);
+    useEffect(() => {
+        if (as !== "table") engineOf().catch(() => undefined); /* layOut() says why */
+    }, [as]);
     const loaded = useLoaded(
         () =>
             profile.work(["calls", metric, pathKey(now)].join(), async (): Promise<Calls> => {
@@ -175,9 +178,12 @@ function Bar({
 let worker: Promise<Worker> | null = null;
 let asked = 0;
 
+/* It comes while calls are added up. */
+const engineOf = (): Promise<Worker> =>
+    (worker ??= assetUrl("graph.js").then((url) => new Worker(url)));
+
 async function layOut(dot: string): Promise<string> {
-    worker ??= assetUrl("graph.js").then((url) => new Worker(url));
-    const engine = await worker;
+    const engine = await engineOf();
     const id = ++asked;
     return new Promise((resolve, reject) => {
         const listen = (event: MessageEvent<{ id: number; svg?: string; error?: string }>) => {
@@ -311,6 +317,17 @@ function Graph({ calls }: { calls: Calls }): JSX.Element {
     const svg = useLoaded(async () => ({ text: await layOut(dot), dark }), [dot]);
     const has = useMemo(() => searcher(search), [search]),
         isFound = (key: number) => !!has && has(of.names.searchedOfKey(key));
+    const matches = useMemo(
+        () => has && Uint8Array.from(graph.keys, (key) => (isFound(key) ? 1 : 0)),
+        [graph, has],
+    );
+    const [comeTo, setComeTo] = useState(-1); /* a key */
+    useLayoutEffect(() => setComeTo(-1), [graph, search]);
+    /* from the largest on */
+    const goOn = (by: 1 | -1) => {
+        const at = graph.keys.indexOf(comeTo);
+        setComeTo(graph.keys[nextMatch(matches!, at < 0 && by < 0 ? 0 : at, by)] ?? -1);
+    };
     const reached = useMemo(
         () => [...inclusive.keys()].filter((key) => inclusive[key] !== 0),
         [inclusive],
@@ -354,15 +371,29 @@ function Graph({ calls }: { calls: Calls }): JSX.Element {
                         of={of}
                         find={search}
                         middle={fn >= 0 ? fn : (graph.keys[0] ?? -1)}
+                        chosen={comeTo}
+                        onNext={matches ? goOn : undefined}
                     />
                 )}
             </Ready>
+            <div class="visually-hidden" aria-live="polite">
+                {comeTo >= 0 &&
+                    `${of.names.ofKey(comeTo).slice(0, 1000)}: ${exact(inclusive[comeTo], unit)}`}
+            </div>
             <div class="bar-row dim">
                 {has && (
                     <span data-found>
                         search: {exact(graph.keys.filter(isFound).length, "count")} of the functions
                         that are drawn, {exact(reached.filter(isFound).length, "count")} of all
                     </span>
+                )}
+                {matches && (
+                    <Matches
+                        matches={matches}
+                        zoom={graph.keys.indexOf(comeTo)}
+                        what="function"
+                        onNext={goOn}
+                    />
                 )}
                 <span>
                     {graph.keys.length} functions, {graph.edges.length} calls
@@ -425,21 +456,28 @@ function fitted(
         length * zoom <= whole
             ? (whole - length * zoom) / 2
             : Math.min(4, Math.max(whole - length * zoom - 4, whole / 2 - at * zoom));
-    const node = box.querySelector(`#n${middle}`)?.getBoundingClientRect(),
-        all = box.firstElementChild?.getBoundingClientRect();
-    const scale = all && all.width ? width / all.width : 1;
-    const at =
-        node && all
-            ? {
-                  x: (node.left + node.width / 2 - all.left) * scale,
-                  y: (node.top + node.height / 2 - all.top) * scale,
-              }
-            : { x: 0, y: 0 };
+    const at = placeOfNode(box, size, middle) ?? { x: 0, y: 0 };
     return {
         zoom,
         x: place(width, room.clientWidth, at.x),
         y: height * zoom <= room.clientHeight ? 4 : place(height, room.clientHeight, at.y),
     };
+}
+
+/* Graphviz measures Arial: where another font takes its place letters are wider, and a name would stick out of its
+ * box. */
+function narrowNames(box: HTMLElement): void {
+    const wide: [SVGTextElement, number][] = [];
+    for (const node of box.querySelectorAll("g.node")) {
+        const room = node.querySelector<SVGGraphicsElement>("polygon")?.getBBox().width;
+        if (room)
+            for (const text of node.querySelectorAll("text"))
+                if (text.getComputedTextLength() > room - 8) wide.push([text, room - 8]);
+    }
+    for (const [text, room] of wide) {
+        text.setAttribute("textLength", String(room));
+        text.setAttribute("lengthAdjust", "spacingAndGlyphs");
+    }
 }
 
 /* Puts the drawing into the box, without what could run or load; its size in CSS pixels. */
@@ -454,7 +492,24 @@ function show(svg: string, box: HTMLElement): { width: number; height: number } 
     const pixels = (name: string) =>
         Math.max(1, parseFloat(parsed.getAttribute(name) ?? "0") * (4 / 3));
     box.replaceChildren(document.importNode(parsed, true));
+    narrowNames(box);
     return { width: pixels("width"), height: pixels("height") };
+}
+
+/* Where a function's box is in the drawing, in CSS pixels at its own size; null: it is not drawn. */
+function placeOfNode(
+    box: HTMLElement,
+    { width }: { width: number },
+    key: number,
+): { x: number; y: number } | null {
+    const node = box.querySelector(`#n${key}`)?.getBoundingClientRect(),
+        all = box.firstElementChild?.getBoundingClientRect();
+    if (!node || !all) return null;
+    const scale = all.width ? width / all.width : 1;
+    return {
+        x: (node.left + node.width / 2 - all.left) * scale,
+        y: (node.top + node.height / 2 - all.top) * scale,
+    };
 }
 
 /* The point under the pointer stays where it is. */
@@ -463,19 +518,24 @@ function zoomedAt(now: Moved, x: number, y: number, factor: number): Moved {
     return { zoom, x: x - ((x - now.x) * zoom) / now.zoom, y: y - ((y - now.y) * zoom) / now.zoom };
 }
 
-/* `middle`: the function that is in sight at first, where not all are. */
+/* `middle`: the function that is in sight at first, where not all are. `chosen`: the one of what is found
+ * that one has come to; -1: none. */
 function Picture({
     svg,
     dark,
     of,
     find,
     middle,
+    chosen,
+    onNext,
 }: {
     svg: string;
     dark: boolean;
     of: CallTree;
     find: string;
     middle: number;
+    chosen: number;
+    onNext: ((by: 1 | -1) => void) | undefined;
 }): JSX.Element {
     const box = useRef<HTMLDivElement>(null);
     const [moved, setMoved] = useState({ x: 0, y: 0, zoom: 1 });
@@ -493,6 +553,19 @@ function Picture({
             each.classList.toggle("faded", !!has && !has(of.names.searchedOfKey(key)));
         });
     }, [svg, find]);
+    useEffect(() => {
+        box.current!.querySelectorAll<SVGGElement>("g.node").forEach((each) =>
+            each.classList.toggle("come-to", each.id === `n${chosen}`),
+        );
+        const room = box.current!.parentElement!,
+            at = placeOfNode(box.current!, size.current, chosen);
+        if (at)
+            setMoved(({ zoom }) => ({
+                zoom,
+                x: room.clientWidth / 2 - at.x * zoom,
+                y: room.clientHeight / 2 - at.y * zoom,
+            }));
+    }, [svg, chosen]);
     const onKey = (event: KeyboardEvent) => {
         const steps: Record<string, [number, number]> = {
             ArrowLeft: [60, 0],
@@ -502,6 +575,8 @@ function Picture({
         };
         const step = steps[event.key];
         if (step) setMoved((now) => ({ ...now, x: now.x + step[0], y: now.y + step[1] }));
+        else if (onNext && (event.key === "n" || event.key === "N"))
+            onNext(event.key === "n" ? 1 : -1);
         else if (event.key === "0") fit(0.05);
         else if (event.key === "1") fit(1);
         else if (event.key === "+" || event.key === "-")

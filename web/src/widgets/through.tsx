@@ -8,7 +8,10 @@ export function Through({ wrapper }: { wrapper: string }): JSX.Element | null {
     if (!wrapper) return null;
     return (
         <span class="dim" data-through={wrapper} title={`through ${wrapper}`}>
-            {wrapper.length > MOST ? `${wrapper.slice(0, MOST - 1)}…` : wrapper} ←{" "}
+            <span class="wrapper">
+                {wrapper.length > MOST ? `${wrapper.slice(0, MOST - 1)}…` : wrapper}
+            </span>{" "}
+            ←{" "}
         </span>
     );
 }
