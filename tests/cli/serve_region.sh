@@ -11,7 +11,7 @@ end
 echo "--- a profile that is replaced"
 tidemark record -q -o live.tmk "$APIS/api_phases" 2 >/dev/null
 begin live.tmk
-allocations() { python3 "$HERE/served.py" "$url" p/0/region/0/summary | sed 's/^200 //' | jq .program.alloc_count; }
+allocations() { get p/0/region/0/summary | sed 's/^200 //' | jq .program.alloc_count; }
 allocations
 tidemark record -q -o next.tmk "$APIS/api_phases" 4 >/dev/null
 mv next.tmk live.tmk

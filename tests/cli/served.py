@@ -1,4 +1,4 @@
-"""What the scenarios ask a running server with. `served.py URL TARGET` prints what comes."""
+"""What the scenarios ask a running server with."""
 import http.client
 import json
 import struct
@@ -51,8 +51,3 @@ class Server:
         """What is listed and cannot be had."""
         names = self.json(f"p/{profile}/{prefix}summary")["resources"]
         return [name for name in names if name not in ("at", "window", "region") and self.ask(f"p/{profile}/{prefix}{name}")[0] != 200]
-
-
-if __name__ == "__main__":
-    STATUS, _, BODY = Server(sys.argv[1]).ask(sys.argv[2])
-    print(STATUS, json.loads(BODY).get("detail", "") if STATUS != 200 else BODY.decode(errors="replace"))
