@@ -159,12 +159,16 @@ def check_output(profile, arguments, command, out):
 def run(profile, arguments, statuses=(0,)):
     """Runs it, and says whatever is absurd about it. A refusal is one sentence."""
     command = " ".join(arguments)
-    try:
-        ended = subprocess.run(["prlimit", f"--cpu={SECONDS}", "tidemark", *arguments], stdin=subprocess.DEVNULL,
-                               capture_output=True, timeout=HANGS, check=False)
-    except subprocess.TimeoutExpired:
-        complaints.add(profile, command, f"hangs, or takes more than {HANGS} s")
-        return None
+    with subprocess.Popen(["tidemark", *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE) as begun:
+        try:
+            resource.prlimit(begun.pid, resource.RLIMIT_CPU, (SECONDS, SECONDS))
+            out, err = begun.communicate(timeout=HANGS)
+        except subprocess.TimeoutExpired:
+            begun.kill()
+            complaints.add(profile, command, f"hangs, or takes more than {HANGS} s")
+            return None
+        ended = subprocess.CompletedProcess(arguments, begun.returncode, out, err)
     if ended.returncode in (-signal.SIGXCPU, -signal.SIGKILL):
         complaints.add(profile, command, f"more than {SECONDS} s of the processor")
         return None
