@@ -34,7 +34,7 @@ export PMI_SIZE=8
 start() { # RANK JOB STOP OPTION…: its status goes to status.RANK
     rank=$1 id=$2 stop=$3
     shift 3
-    (PMI_RANK=$rank tidemark record -q --job=runs --job-id=$id --job-collector=node "$@" ./rank $stop; echo "rank $rank status $?" >status.$rank) 2>err.$rank &
+    (PMI_RANK=$rank $AROUND tidemark record -q --job=runs --job-id=$id "$@" ./rank $stop; echo "rank $rank status $?" >status.$rank) 2>err.$rank &
 }
 began() { until_true sh -c "$(for i; do echo "[ -e began.$i ] &&"; done) :"; }
 ended() { until_true sh -c "$(for i; do echo "[ -s status.$i ] &&"; done) :"; cat $(for i; do echo status.$i; done); rm -f status.* began.*; }
@@ -45,6 +45,7 @@ collectors() { # of the job
         [ "$(cat /proc/$pid/comm)" = tidemark ] && echo $pid; done; }
 # A child of it has its name for a moment, until it takes one of its own.
 one_collector() { collectors $1 >collectors.$1; [ "$(wc -l <collectors.$1)" = 1 ]; }
+said_collectors() { tidemark job runs/$1 | tr -s ' \n' ' ' | grep -o 'collectors.*have another'; }
 peaks() { for entry in runs/$1/*.entry; do echo "rank $(entry rank $entry): $(entry peak_bytes $entry) end $(entry end $entry) $(entry end_status $entry)"; done | sort; }
 
 echo "== four at once, one more later: one collector; each has its own status and figures"
@@ -101,9 +102,53 @@ all_ended d 8
 sessions d
 for host in one two; do grep -l "^host $host" runs/d/*.entry | wc -l; done
 
+said_collectors d
+
+# A container: a mount namespace of its own. A root of its own: directories of this one, in another. Prints nothing
+# but what the test expects where that is not allowed.
+echo "== ranks in a container, in another root, and beside: a collector each, and the job says so"
+into='unshare -m'
+[ "$(id -u)" = 0 ] || into='unshare -rm'
+cat >other_root.sh <<'END'
+    mkdir -p root/usr root/etc root/proc root/dev "root$BIN/.." "root$PWD"
+    for name in lib lib64 bin; do [ -L /$name ] && ln -s $(readlink /$name) root/$name; done
+    for name in /usr /etc /proc /dev "$(dirname "$BIN")" "$PWD"; do mount --rbind "$name" "root$name" || exit; done
+    exec chroot root sh -c 'cd "$0" && exec "$@"' "$PWD" "$@"
+END
+if $into true 2>/dev/null; then
+    cat >both.sh <<END
+    exec $into sh -c '
+        PMI_RANK=3 "\$@" & # beside rank 2, in its container, and in its root
+        exec sh other_root.sh "\$@"' both "\$@"
+END
+    start 0 f stop.f
+    AROUND="$into" start 1 f stop.f
+    AROUND="sh $PWD/both.sh" start 2 f stop.f
+    began 0 1 2 3
+    touch stop.f
+    ended 0 1 2
+    all_ended f 4
+    sessions f
+    said_collectors f
+else
+    sed -n '/^== ranks in a container/,/^== children/p' "$HERE/job_node.out" | sed '1d;$d'
+fi
+
+echo "== two jobs at once: a collector each, and each job has its own ranks"
+for job in g h; do for i in 0 1; do start $i $job stop.gh; done; done
+began 0 1
+until_true sh -c '[ "$(ls runs/g/*.entry runs/h/*.entry | wc -l)" = 4 ]'
+touch stop.gh
+all_ended g 2
+all_ended h 2
+ended 0 1
+sessions g
+sessions h
+cat runs/g/*.entry runs/h/*.entry | sed -n 's/^session //p' | sort -u | wc -l
+
 echo "== children are of their rank, with an emptied environment too"
 for i in 0 1; do
-    PMI_RANK=$i tidemark record -q --job=runs --job-id=e --job-collector=node sh -c '
+    PMI_RANK=$i tidemark record -q --job=runs --job-id=e sh -c '
         "$VICTIMS/basic" 1
         env -i LD_PRELOAD="$LD_PRELOAD" "$VICTIMS/basic" 1
         touch '"began.$i"'; while [ ! -e began.0 ] || [ ! -e began.1 ]; do sleep 0.05; done' &

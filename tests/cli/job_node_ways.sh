@@ -83,7 +83,7 @@ def figures(value, path, found):
     """All but what a clock, the kernel's pages and the process's number say."""
     if isinstance(value, dict):
         for key, part in value.items():
-            if not any(word in "." + key for word in ("_ns", "pid", "file", "timeline", "resident", "owned", "owners", "nodes", ".id")):
+            if not any(word in "." + key for word in ("_ns", "pid", "file", "timeline", "resident", "owned", "owners", "nodes", "collectors", ".id")):
                 figures(part, path + "." + key, found)
     elif isinstance(value, list):
         for number, part in enumerate(value):
@@ -92,6 +92,7 @@ def figures(value, path, found):
         found[path] = value
     return found
 
+print(*(json.load(open(name + ".json"))["collectors"] for name in ("rank", "node")), "collectors")
 rank, node = (figures(json.load(open(name + ".json")), "", {}) for name in ("rank", "node"))
 differ = [path for path in rank.keys() | node.keys() if rank.get(path) != node.get(path)]
 print("figures differ:", sorted(differ)) if differ else print("more than 50 figures, all the same" if len(rank) > 50 else len(rank))

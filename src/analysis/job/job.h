@@ -29,6 +29,7 @@ struct job {
     uint64_t size;              /* ranks that there should be; what is here where nobody said */
     const char *recorded_ranks; /* the choice of --ranks, as given; NULL: all were to be recorded */
     struct rank_choice recorded; /* the same, read */
+    size_t collectors;           /* that recorded the ranks; 0: not known. The caller's to set */
     uint64_t missing;            /* of those that were to be recorded, without any process here */
     uint64_t left_out;           /* not to be recorded, and without any process here */
     struct job_node_peak *nodes;

@@ -48,11 +48,33 @@ static void job_files_add(struct job_files *files, const struct manifest_job *jo
         files->program = memory_copy_string(entry->program);
 }
 
+static int job_files_compare_texts(const void *left, const void *right)
+{
+    return strcmp(*(const char *const *)left, *(const char *const *)right);
+}
+
+/* Different sessions of ranks. */
+static size_t job_files_count_collectors(const struct manifest_job *job)
+{
+    const char **sessions = memory_resize(NULL, job->process_count, sizeof *sessions);
+    size_t count = 0, different = 0;
+    for (size_t i = 0; i < job->process_count; i++)
+        if (job->processes[i].entry.session && job->processes[i].entry.rank >= 0)
+            sessions[count++] = job->processes[i].entry.session;
+    if (count)
+        qsort(sessions, count, sizeof *sessions, job_files_compare_texts);
+    for (size_t i = 0; i < count; i++)
+        different += !i || strcmp(sessions[i], sessions[i - 1]);
+    free(sessions);
+    return different;
+}
+
 void job_files_init(struct job_files *files, const struct manifest_job *job)
 {
     *files = (struct job_files){.id = memory_copy_string(job->id ? job->id : "")};
     if (job->recorded_ranks)
         files->recorded_ranks = memory_copy_string(job->recorded_ranks);
+    files->collectors = job_files_count_collectors(job);
     files->files = memory_resize(NULL, job->process_count, sizeof *files->files);
     size_t at = 0;
     for (size_t i = 0; i < job->rank_count; i++) {

@@ -31,6 +31,7 @@ struct job_files {
     char
         *recorded_ranks; /* the choice of --ranks (jobdir/rank_choice.h); NULL: all. Not written. */
     char *program;       /* of the first process that says it; NULL: none does. Not written. */
+    size_t collectors;   /* that recorded the ranks, of those that say it. Not written. */
     struct job_file *files;
     size_t count;
     enum memory_level level; /* that profiles are made one of when they are read */

@@ -269,6 +269,7 @@ static void job_json_write_missing(struct json *json, const struct job *job)
 {
     json_string(json, "recorded_ranks", job->recorded_ranks);
     json_unsigned(json, "left_out_count", job->left_out);
+    json_figure(json, "collectors", job_known(job->collectors));
     json_unsigned(json, "missing_count", job->missing);
     json_array(json, "missing");
     for (int64_t first, last = -1; job_next_missing(job, last, &first, &last);) {

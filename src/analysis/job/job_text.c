@@ -190,6 +190,25 @@ static void job_text_add_choice(struct job_text *text)
     strbuf_release(&line);
 }
 
+/* Where the machines have more than one each: the job took more memory and processor time beside
+ * its ranks than it had to. */
+static void job_text_add_collectors(struct job_text *text)
+{
+    const struct job *job = text->job;
+    if (!job->node_count || job->collectors <= job->node_count)
+        return;
+    struct strbuf line = STRBUF_INIT;
+    strbuf_addf(&line,
+                "%s on %zu node%s: ranks in containers or roots of their own, of another "
+                "user or other options, or later than a collector's end have another",
+                human_exact(job->collectors).text, job->node_count,
+                job->node_count == 1 ? "" : "s");
+    job_label(text, "collectors");
+    text_add_wrapped(&text->out, line.data, JOB_LABEL, text->style.columns);
+    strbuf_add_char(&text->out, '\n');
+    strbuf_release(&line);
+}
+
 static void job_text_add_run(struct job_text *text)
 {
     struct job_course course;
@@ -595,6 +614,7 @@ int job_text(FILE *out, const struct job *job, const struct job_options *options
     job_text_add_level(&text);
     job_text_add_choice(&text);
     job_text_add_run(&text);
+    job_text_add_collectors(&text);
     job_text_add_marks(&text);
     job_text_add_troubles(&text);
     job_add_why(&text);

@@ -41,7 +41,7 @@ bool collect_node_address(char address[COLLECT_NODE_ADDRESS_BYTES], const char *
                           const char *job_id, char **words, size_t word_count)
 {
     static const char *const spaces[] = {"/proc/self/ns/pid", "/proc/self/ns/mnt",
-                                         "/proc/self/ns/user"};
+                                         "/proc/self/ns/user", "/proc/self/root"};
     struct strbuf all = STRBUF_INIT;
     char *host = NULL;
     bool known = *job_id && collect_node_add_file(&all, directory) && process_host_name(&host) == 0;

@@ -3,9 +3,10 @@
  * exec, and no process of ours stays beside the rank.
  *
  * The collector's address is the name of an abstract socket. Its hash is of the directory, the
- * job's id, the options, the host's name and the namespaces of processes, mounts and users: ranks
- * with the same hash are on one node and in one job. No file is opened or locked for the address,
- * and the kernel frees it when the collector dies. */
+ * job's id, the options, the host's name, the root directory and the namespaces of processes,
+ * mounts and users: ranks with the same hash are on one node, in one job, and see the same files by
+ * the same names. No file is opened or locked for the address, and the kernel frees it when the
+ * collector dies. */
 #ifndef TIDEMARK_COMMANDS_COLLECT_NODE_H
 #define TIDEMARK_COMMANDS_COLLECT_NODE_H
 

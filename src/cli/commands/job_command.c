@@ -171,6 +171,7 @@ static int job_command_analyse(const struct job_engine *engine, const char *cons
     redaction_say_hidden("job", job_redact(&summary, &arguments->redact));
     job_init(&out->job, &summary, out->files.id, out->name, out->files.recorded_ranks);
     out->job.level = out->files.level;
+    out->job.collectors = out->files.collectors;
     job_marks_find(&out->job, &out->files, NULL);
     return 0;
 }

@@ -872,9 +872,9 @@ struct command_line {
  * memory its collector may have, and which signals or functions it takes. */
 static bool cmd_record_shares(const struct record_options *options)
 {
-    return options->collector == 1 && options->for_ns == RECORD_UNLIMITED && !options->start_on &&
-           !options->until && !options->trigger_count && !options->snapshot_signal &&
-           !options->memory_bytes && !options->allocator_functions;
+    return options->collector == RECORD_COLLECTOR_NODE && options->for_ns == RECORD_UNLIMITED &&
+           !options->start_on && !options->until && !options->trigger_count &&
+           !options->snapshot_signal && !options->memory_bytes && !options->allocator_functions;
 }
 
 /* 0: the node's collector expects this process; else it needs a collector of its own. */

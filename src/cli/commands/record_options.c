@@ -114,7 +114,7 @@ static const struct option_entry entries[] = {
     {"job-id", 0, OPTION_STRING, "NAME", "with --job: the job's name (default: the launcher's)",
      TO(job_id), true, NULL},
     {"job-collector", 0, OPTION_CHOICE, "rank|node",
-     "with --job: a collector for each rank, or one for all ranks of a node (default: rank)",
+     "with --job: a collector for each rank, or one for all ranks of a node (default: node)",
      TO(collector), true, NULL},
     {"ranks", 0, OPTION_STRING, "LIST",
      "with --job: record these ranks only, 0,5-8 or 0-:16 (every 16th); others run bare", TO(ranks),
@@ -246,6 +246,7 @@ struct record_options record_options_default(void)
     return (struct record_options){
         .command = &record_command,
         .output = usual.output,
+        .collector = RECORD_COLLECTOR_NODE,
         .follow = usual.follow,
         .looks = usual.looks,
         .pack = usual.pack,

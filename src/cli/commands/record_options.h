@@ -12,7 +12,7 @@ struct record_options {
     const struct options_command *command; /* the command that they were given to, for sentences */
     const char *output;
     const char *job, *job_id; /* NULL: not given */
-    int collector;            /* 0: one for each rank, 1: one for all ranks of a node */
+    int collector;            /* RECORD_COLLECTOR_… */
     const char *ranks;        /* the ranks to record (jobdir/rank_choice.h); NULL: all */
     bool quiet;
     bool waits; /* waits for daemons too */
@@ -47,6 +47,9 @@ struct record_options {
     struct trigger triggers[TRIGGERS_MAX];
     size_t trigger_count;
 };
+
+/* For each rank of a job, or for all ranks of a node. */
+enum { RECORD_COLLECTOR_RANK, RECORD_COLLECTOR_NODE };
 
 #define RECORD_UNLIMITED UINT64_MAX /* of an option: it was not given */
 
