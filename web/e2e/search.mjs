@@ -134,6 +134,9 @@ export function testSearch(world) {
         await page.locator(".chart.graph").press("N");
         assert.match(await matches(), new RegExp(`^${all} of ${all} function`));
         await session.accessible("the call graph, searched");
+        await session.go("tree", { search: "function:no such function" });
+        assert.match(await session.text("[data-found]"), /^search: 0 of the functions/);
+        assert.equal(await page.locator("[data-matches]").count(), 0);
         session.noErrors();
     });
 

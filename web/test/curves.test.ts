@@ -92,3 +92,29 @@ test("sums over rising instants are those of each curve at each instant", () => 
             );
     }
 });
+
+test("what is near a moment is found without a look at the whole curve", () => {
+    const count = 100_000;
+    let reads = 0;
+    const time = new Proxy(
+        Float64Array.from({ length: count }, (_, at) => at * 10),
+        {
+            get(of, key) {
+                reads++;
+                return Reflect.get(of, key) as unknown;
+            },
+        },
+    );
+    const long: Curves = {
+        ...curves,
+        node: Uint32Array.of(1),
+        first: Uint32Array.of(0, count),
+        time,
+        level: Float64Array.from({ length: count }, (_, at) => at % 1000),
+        threshold: Float64Array.of(1),
+        stretch: Float64Array.of(50),
+    };
+    assert.equal(highestNear(long, 0, 500_000), 999);
+    assert.equal(boundAt(long, 0, 500_000), 999);
+    assert.ok(reads < 200, `${reads} reads`);
+});

@@ -436,9 +436,11 @@ export class TreePasses {
     *throughInSlices(matches: Uint8Array): Work<Uint8Array> {
         const { nodeCount, parent, code, codeFirstLine, codeLineCount, lineKey, siteNode } =
             this.tree;
-        const has = Uint8Array.from(codeFirstLine, (first, at) =>
-            lineKey.subarray(first, first + codeLineCount[at]!).some((key) => matches[key]) ? 1 : 0,
-        );
+        const has = new Uint8Array(codeFirstLine.length); /* by code */
+        for (let at = 0; at < has.length; at++)
+            for (let line = codeFirstLine[at]!, left = codeLineCount[at]!; left > 0; line++, left--)
+                has[at]! |= matches[lineKey[line]!]!;
+        yield;
         const inside = new Uint8Array(nodeCount);
         for (let node = 1; node < nodeCount; node++) {
             if ((node & OFTEN) === 0) yield;

@@ -87,7 +87,9 @@ export function Sandwich({ profile, tree, metric, now, chosen }: Drawn & Of): JS
                     const wanted = wantedSites(tree, now);
                     const shown = await shownColumn(profile, tree, metric, now),
                         column = drawnPart(shown);
-                    const edges = await inSlices(edgesOf(tree.passes, column, wanted, hide));
+                    const edges = await profile.work(["edges", metric, focusKey(now)].join(), () =>
+                        inSlices(edgesOf(tree.passes, column, wanted, hide)),
+                    );
                     await breathe();
                     const through = await inSlices(throughFunction(tree, chosen, wanted, hide));
                     await breathe();

@@ -387,7 +387,7 @@ function Graph({ calls }: { calls: Calls }): JSX.Element {
                         that are drawn, {exact(reached.filter(isFound).length, "count")} of all
                     </span>
                 )}
-                {matches && (
+                {matches?.includes(1) && (
                     <Matches
                         matches={matches}
                         zoom={graph.keys.indexOf(comeTo)}
