@@ -470,7 +470,8 @@ static int profile_writer_put_function(struct profile_writer *writer,
         return error;
     struct strbuf key = STRBUF_INIT;
     strbuf_add(&key, &file, sizeof file);
-    strbuf_addf(&key, "%c%s", frame->function ? '+' : '-', frame->function ? frame->function : "");
+    strbuf_add_char(&key, frame->function ? '+' : '-'); /* a format is slow, for each frame */
+    strbuf_add_string(&key, frame->function ? frame->function : "");
     strbuf_add_char(&key, 0);
     strbuf_add_string(&key, frame->linkage ? frame->linkage : "");
     bool is_new;
