@@ -398,7 +398,6 @@ static void row_table_sort(struct row_table *table)
             table->rows[kept++] = table->rows[i];
     }
     table->count = kept;
-    table->is_mixed = false;
 }
 
 /* ---- Pages --------------------------------------------------------------------------------- */

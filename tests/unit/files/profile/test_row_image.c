@@ -227,7 +227,8 @@ static void its_rows_are_those_of_the_statements(void **state)
                 &seed);
         }
         check_all(image, theirs);
-        put(image, theirs, PUT_META, 20, &seed);
+        for (int which = 0; which < STATEMENT_COUNT; which++)
+            put(image, theirs, (enum statement)which, !statement_of(which).drops ? 20 : 0, &seed);
         check_all(image, theirs); /* more rows, and all written again */
         sqlite3_close(theirs);
         row_image_free(image);
@@ -275,6 +276,31 @@ static void its_trees_have_any_height(void **state)
     }
 }
 
+/* The row that comes after writing is behind the last one that was put, and before the last one of
+ * their order. */
+static void rows_after_writing_find_their_place(void **state)
+{
+    (void)state;
+    static const int64_t locations[] = {5, 3, 4, 9, 1, 2};
+    struct statement_shape shape = statement_of(PUT_FRAME);
+    struct row_image *image = row_image_new();
+    sqlite3 *theirs;
+    assert_int_equal(schema_image_open(&theirs), 0);
+    for (size_t i = 0; i < sizeof locations / sizeof *locations; i++) {
+        struct values values;
+        values_begin(&values);
+        for (int column = 0; column < 4; column++)
+            values_number(&values, column ? column : locations[i]);
+        row_image_put(image, PUT_FRAME, &values);
+        put_by_sqlite(theirs, &shape, &values);
+        if (i % 2)
+            check_all(image, theirs);
+    }
+    check_all(image, theirs);
+    sqlite3_close(theirs);
+    row_image_free(image);
+}
+
 int main(void)
 {
     for (size_t i = 0; i < sizeof long_text; i++)
@@ -282,6 +308,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(its_rows_are_those_of_the_statements),
         cmocka_unit_test(its_trees_have_any_height),
+        cmocka_unit_test(rows_after_writing_find_their_place),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
