@@ -104,6 +104,12 @@ until_true sh -c '! pgrep -f "^tidemark record -q --job=runs --job-id=few " >/de
 recorded=$(grep -l '^end exit' runs/few/*.entry 2>/dev/null | wc -l)
 [ $recorded -gt 0 ] && echo some are recorded
 
+echo "== each process has so much memory: a collector for all would have that of one, so each rank has its own"
+(ulimit -v 120000; start limited node; ended)
+all_ended limited
+cat runs/limited/*.entry | sed -n 's/^\(end\|session\) //p' | sort -u | sed 's/.*-.*/a session/' | uniq -c | tr -s ' '
+tidemark job runs/limited | tr -s ' \n' ' ' | grep -o 'those with limits.*one each'
+
 echo "== the collector stands still: ranks end all the same; when it goes on all is there"
 start still node stop
 until_true sh -c 'for i in 0 1 2 3 4 5; do [ -e began.$i ] || exit 1; done'

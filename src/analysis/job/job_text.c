@@ -200,7 +200,9 @@ static void job_text_add_collectors(struct job_text *text)
     struct strbuf line = STRBUF_INIT;
     strbuf_addf(&line,
                 "%s on %zu node%s: ranks in containers or roots of their own, of another "
-                "user or other options, or later than a collector's end have another",
+                "user or other options, or later than a collector's end have another; those with "
+                "limits (ulimit -v, -d, -t), --job-collector=rank or --for, --until … have one "
+                "each",
                 human_exact(job->collectors).text, job->node_count,
                 job->node_count == 1 ? "" : "s");
     job_label(text, "collectors");

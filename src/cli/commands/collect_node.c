@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/time.h>
@@ -18,6 +19,22 @@
 #include "commands/collect.h"
 #include "procfs/process.h"
 #include "wire/wire.h"
+
+/* ---- Limits ---- */
+
+static bool collect_node_has_limit(__rlimit_resource_t resource, bool is_raised)
+{
+    struct rlimit limit;
+    return getrlimit(resource, &limit) == 0 &&
+           (is_raised ? limit.rlim_max : limit.rlim_cur) != RLIM_INFINITY;
+}
+
+/* Collectors raise the first two as far as they may (collector_prepare_limits()). */
+bool collect_node_is_limited(void)
+{
+    return collect_node_has_limit(RLIMIT_AS, true) || collect_node_has_limit(RLIMIT_DATA, true) ||
+           collect_node_has_limit(RLIMIT_CPU, false);
+}
 
 /* ---- The address ---- */
 

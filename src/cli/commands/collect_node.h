@@ -16,6 +16,10 @@
 
 enum { COLLECT_NODE_ADDRESS_BYTES = 64 };
 
+/* Is the memory or the processor time of each process limited (ulimit -v, -d, -t)? A collector has
+ * then for all ranks what one of them may have, and where it ends by that it ends for all. */
+bool collect_node_is_limited(void);
+
 /* `words`: the options as they were given. False: no address is sure to be of this node and job
  * alone. */
 bool collect_node_address(char address[COLLECT_NODE_ADDRESS_BYTES], const char *directory,

@@ -884,7 +884,7 @@ static int cmd_record_join_node(const struct record_options *options, const stru
 {
     char address[COLLECT_NODE_ADDRESS_BYTES];
     const char *id = options->job_id ? options->job_id : rank->job_id;
-    if (!cmd_record_shares(options) ||
+    if (!cmd_record_shares(options) || collect_node_is_limited() ||
         !collect_node_address(address, options->job, id, line->words, (size_t)line->operand))
         return -ENOTSUP;
     return collect_on_node(wanted, address, name, bytes);
