@@ -1,6 +1,6 @@
 /* See diff_tree.h. Both passes over a profile walk its nodes in order, parents first, and keep for
  * each where its path stands: the innermost frame that is not hidden, its line, and (in the second)
- * the tree's node. */
+ * the tree's node. A node's first children are a list, because few nodes have many. */
 #include "diff/diff_tree.h"
 
 #include <errno.h>
@@ -18,9 +18,21 @@ struct standing {
     uint32_t node;
 };
 
+/* The frames of each location that are shown, the outermost inlined one first: all that a walk asks
+ * of a node, close together. */
+struct shown_frames {
+    struct shown_range {
+        uint32_t first, count;
+    } * of_code;
+    struct shown_frame {
+        uint32_t function, line; /* identity */
+    } * frames;
+};
+
 struct diff_tree_pass {
     const struct profile *profile;
     const bool *hidden;
+    struct shown_frames shown;
     const uint32_t *by_key;
     int group;
     bool callers_only;
@@ -36,25 +48,52 @@ static uint64_t diff_tree_hash(uint32_t parent, uint32_t site)
     return hash_u64(hash_u64(parent) + site);
 }
 
-static int diff_tree_add_node(struct diff_tree *tree, uint32_t parent, uint32_t site)
+/* A search among the first children stays near the parent; one in a table of all nodes would miss
+ * the cache for each node of each run. */
+enum { FIRST_CHILDREN = 8 };
+
+/* `among_first`: the parent has fewer than FIRST_CHILDREN. */
+static int diff_tree_add_node(struct diff_tree *tree, uint32_t parent, uint32_t site,
+                              bool among_first)
 {
+    uint32_t number = (uint32_t)tree->node_count;
     if (!array_make_room(&tree->nodes, &tree->node_capacity, tree->node_count,
                          sizeof *tree->nodes) ||
-        !map_try_add(&tree->children, diff_tree_hash(parent, site), (uint32_t)tree->node_count))
+        (!among_first && !map_try_add(&tree->more_children, diff_tree_hash(parent, site), number)))
         return -ENOMEM;
-    tree->nodes[tree->node_count++] = (struct diff_tree_node){parent, site, 0};
+    tree->nodes[number] = (struct diff_tree_node){parent, site, 0, 0, 0};
+    if (among_first && number) {
+        tree->nodes[number].sibling = tree->nodes[parent].child;
+        tree->nodes[parent].child = number;
+    }
+    tree->node_count++;
+    return 0;
+}
+
+/* 0: it is not there. */
+static uint32_t diff_tree_find_more(const struct diff_tree *tree, uint32_t parent, uint32_t site)
+{
+    uint32_t node;
+    for (struct map_probe probe = map_probe(&tree->more_children, diff_tree_hash(parent, site));
+         map_next(&probe, &node);)
+        if (tree->nodes[node].parent == parent && tree->nodes[node].site == site)
+            return node;
     return 0;
 }
 
 /* 0: out of memory. */
 static uint32_t diff_tree_child_of(struct diff_tree *tree, uint32_t parent, uint32_t site)
 {
-    uint32_t node;
-    for (struct map_probe probe = map_probe(&tree->children, diff_tree_hash(parent, site));
-         map_next(&probe, &node);)
-        if (node && tree->nodes[node].parent == parent && tree->nodes[node].site == site)
-            return node;
-    return diff_tree_add_node(tree, parent, site) ? 0 : (uint32_t)tree->node_count - 1;
+    uint32_t node = tree->nodes[parent].child;
+    int passed = 0;
+    for (; node && tree->nodes[node].site != site; node = tree->nodes[node].sibling)
+        passed++;
+    bool among_first = passed < FIRST_CHILDREN;
+    if (!node && !among_first)
+        node = diff_tree_find_more(tree, parent, site);
+    if (node)
+        return node;
+    return diff_tree_add_node(tree, parent, site, among_first) ? 0 : (uint32_t)tree->node_count - 1;
 }
 
 static double *diff_tree_grown(double *figures, size_t from, size_t to)
@@ -98,7 +137,7 @@ void diff_tree_release(struct diff_tree *tree)
         free(tree->at_site[i]);
     free(tree->at_site);
     free(tree->nodes);
-    map_release(&tree->children);
+    map_release(&tree->more_children);
     free(tree->values);
     free(tree->variances);
     *tree = (struct diff_tree){0};
@@ -130,19 +169,44 @@ static uint32_t diff_tree_identity_at(const struct diff_tree_pass *pass, uint32_
     return pass->by_key[function_key(pass->profile, code, line)];
 }
 
-/* A node's frames, the outermost inlined one first. */
+static uint32_t diff_tree_show_code(struct diff_tree_pass *pass, uint32_t number, uint32_t at)
+{
+    const struct profile_code *code = &pass->profile->codes[number];
+    for (uint32_t i = code->line_count; i--;) {
+        uint32_t line = code->first_line + i;
+        if (!pass->hidden[line])
+            pass->shown.frames[at++] = (struct shown_frame){
+                diff_tree_identity_at(pass, number, line), pass->profile->lines[line].line};
+    }
+    return at;
+}
+
+static int diff_tree_find_shown(struct diff_tree_pass *pass)
+{
+    const struct profile *profile = pass->profile;
+    size_t lines = 0;
+    for (size_t i = 0; i < profile->code_count; i++)
+        lines += profile->codes[i].line_count;
+    pass->shown.of_code = calloc(profile->code_count + 1, sizeof *pass->shown.of_code);
+    pass->shown.frames = calloc(lines + 1, sizeof *pass->shown.frames);
+    if (!pass->shown.of_code || !pass->shown.frames)
+        return -ENOMEM;
+    for (uint32_t i = 0, at = 0; i < profile->code_count; i++) {
+        uint32_t end = diff_tree_show_code(pass, i, at);
+        pass->shown.of_code[i] = (struct shown_range){at, end - at};
+        at = end;
+    }
+    return 0;
+}
+
 static int diff_tree_walk_node(const struct diff_tree_pass *pass, struct standing *at,
                                uint32_t node)
 {
-    uint32_t location = pass->profile->nodes[node].location;
-    const struct profile_code *code = &pass->profile->codes[location];
+    struct shown_range range = pass->shown.of_code[pass->profile->nodes[node].location];
+    const struct shown_frame *frames = pass->shown.frames + range.first;
     int error = 0;
-    for (uint32_t i = code->line_count; i-- && !error;) {
-        uint32_t line = code->first_line + i;
-        if (!pass->hidden[line])
-            error = diff_tree_step(pass, at, diff_tree_identity_at(pass, location, line),
-                                   pass->profile->lines[line].line);
-    }
+    for (uint32_t i = 0; i < range.count && !error; i++)
+        error = diff_tree_step(pass, at, frames[i].function, frames[i].line);
     return error;
 }
 
@@ -177,20 +241,30 @@ static bool *diff_tree_nodes_on_ways(const struct diff_run *run)
     return on_way;
 }
 
+static int diff_tree_walk_nodes(const struct diff_tree_pass *pass, const bool *on_way,
+                                struct standing *standing)
+{
+    const struct profile *profile = pass->profile;
+    int error = 0;
+    for (uint32_t i = 1; i < profile->node_count && !error; i++) {
+        if (!on_way[i])
+            continue;
+        standing[i] = standing[profile->nodes[i].parent];
+        error = diff_tree_walk_node(pass, &standing[i], i);
+    }
+    return error;
+}
+
 /* `at_site`: where each site's path ends, or NULL. */
-static int diff_tree_walk(const struct diff_tree_pass *pass, const struct diff_run *run,
+static int diff_tree_walk(struct diff_tree_pass *pass, const struct diff_run *run,
                           uint32_t *at_site)
 {
     const struct profile *profile = pass->profile;
     struct standing *standing = calloc(profile->node_count + 1, sizeof *standing);
     bool *on_way = diff_tree_nodes_on_ways(run);
-    int error = standing && on_way ? 0 : -ENOMEM;
-    for (uint32_t i = 1; i < profile->node_count && !error; i++) {
-        if (!on_way[i] || pass->callers_only)
-            continue;
-        standing[i] = standing[profile->nodes[i].parent];
-        error = diff_tree_walk_node(pass, &standing[i], i);
-    }
+    int error = standing && on_way ? diff_tree_find_shown(pass) : -ENOMEM;
+    if (!error && !pass->callers_only)
+        error = diff_tree_walk_nodes(pass, on_way, standing);
     for (size_t i = 0; i < profile->site_count && !error; i++) {
         uint32_t path = profile->sites[i].path, leaf;
         if (run->wanted && !run->wanted[path])
@@ -201,6 +275,8 @@ static int diff_tree_walk(const struct diff_tree_pass *pass, const struct diff_r
     }
     free(standing);
     free(on_way);
+    free(pass->shown.of_code);
+    free(pass->shown.frames);
     return error;
 }
 
@@ -233,7 +309,7 @@ int diff_tree_add_run(struct diff_tree *tree, const struct calls *sites,
     pass.tree = tree;
     if (!tree->at_site)
         tree->at_site = calloc(tree->run_count, sizeof *tree->at_site);
-    if (!tree->at_site || (!tree->node_count && diff_tree_add_node(tree, 0, UINT32_MAX)))
+    if (!tree->at_site || (!tree->node_count && diff_tree_add_node(tree, 0, UINT32_MAX, true)))
         return -ENOMEM;
     tree->at_site[number] = calloc(run->profile->site_count + 1, sizeof **tree->at_site);
     return tree->at_site[number] ? diff_tree_walk(&pass, run, tree->at_site[number]) : -ENOMEM;

@@ -16,7 +16,9 @@ struct diff_tree {
         uint32_t parent; /* smaller than its own */
         uint32_t site;   /* index into the call sites */
         uint32_t leaf;   /* index + 1 into the figures; 0: none */
-    } * nodes;           /* [0] is the root */
+        /* private; of the first children, the one added last, and the one before; 0: none */
+        uint32_t child, sibling;
+    } * nodes; /* [0] is the root */
     size_t node_count, leaf_count, run_count;
     double *values; /* by leaf, run */
     /* Likewise, in bytes^2; of a run that is whole what a sample of it would have; NULL: nothing
@@ -26,7 +28,7 @@ struct diff_tree {
     bool callers_only;  /* paths are their innermost frame, whatever it is: a run has no more */
     /* private */
     size_t node_capacity, leaf_capacity;
-    struct map children; /* of nodes, by parent and site */
+    struct map more_children; /* those that have no place among the first, by parent and site */
 };
 
 /* Adds the calls on the paths of one run that count to `sites`, before calls_align(). 0 or

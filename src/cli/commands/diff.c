@@ -133,7 +133,7 @@ static bool cmd_diff_read_resident(struct diff_run *resident, const struct diff_
         struct profile *profile = NULL;
         resident[i] = runs[i];
         resident[i].profile = NULL;
-        if (profile_read_sums(&profile, runs[i].name))
+        if (profile_read_owners(&profile, runs[i].name))
             return false;
         resident[i].profile = profile;
         if (profile_take_level(profile, MEMORY_RESIDENT))

@@ -849,6 +849,9 @@ int profile_read_totals(struct profile **out, const char *path);
  * others have no call path. Nothing is known of what other tables and columns say. It is enough for
  * the levels of the heap and of resident memory (profile_take_level()). */
 int profile_read_sums(struct profile **out, const char *path);
+/* The same without call paths of the heap, which are most of the memory of a profile: for the level
+ * of resident memory. (Those of files without blocks of call paths are read: they are small.) */
+int profile_read_owners(struct profile **out, const char *path);
 void profile_free(struct profile *profile);
 /* Makes it one of a region: its sites are the region's, its totals their sums, its peak the
  * region's own. What is not known by region (timeline, sizes, lifetimes, curves, peaks, threads,

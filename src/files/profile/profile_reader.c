@@ -751,6 +751,8 @@ static void profile_reader_read_paths(struct reader *reader)
 {
     if (path_blocks_are_there(reader->source.database)) {
         profile_reading_blocks(reader, "path_block", NULL, profile_reader_read_path_block);
+        if (reader->no_heap_sites)
+            return;
         profile_reader_reserve_sites(reader);
         profile_reading_blocks(reader, "site_block", NULL, profile_reader_read_site_block);
         profile_reader_sort_sites(reader, reader->profile->sites, reader->profile->site_count);
@@ -901,6 +903,12 @@ static void profile_reader_read_sums(struct reader *reader)
         detail_read_for_sums(reader);
 }
 
+static void profile_reader_read_owners(struct reader *reader)
+{
+    reader->no_heap_sites = true;
+    profile_reader_read_sums(reader);
+}
+
 static void profile_reader_read_for_summary(struct reader *reader)
 {
     reader->for_summary = true;
@@ -1025,6 +1033,11 @@ int profile_read_totals(struct profile **out, const char *path)
 int profile_read_sums(struct profile **out, const char *path)
 {
     return profile_reader_open_and_read(out, path, profile_reader_read_sums);
+}
+
+int profile_read_owners(struct profile **out, const char *path)
+{
+    return profile_reader_open_and_read(out, path, profile_reader_read_owners);
 }
 
 int profile_read_for_summary(struct profile **out, const char *path)

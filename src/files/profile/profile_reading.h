@@ -53,6 +53,7 @@ struct reader {
     enum detail detail;  /* whose rows or blocks are being read */
     const struct detail_choice *choice; /* of rows: which columns */
     bool only_sums;                     /* profile_read_sums() */
+    bool no_heap_sites;                 /* profile_read_owners() */
     bool for_summary;                   /* profile_read_for_summary() */
     bool no_memory;
 };

@@ -513,6 +513,31 @@ static void what_sums_are_made_of_is_as_in_the_whole(void **state)
     profile_free(sums);
 }
 
+/* All that is of resident memory is as with the heap's call paths, which are not there. */
+static void owners_are_read_without_paths_of_the_heap(void **state)
+{
+    (void)state;
+    struct profile *whole = read_back(true, true), *sums = read_sums(), *owners;
+    assert_int_equal(profile_read_owners(&owners, scratch("levels.tmk")), 0);
+    assert_null(owners->damage);
+    assert_int_equal(owners->site_count, 0);
+    assert_int_equal(owners->mapped_site_count, sums->mapped_site_count);
+    assert_int_equal(owners->node_count, sums->node_count);
+    check_owners(owners, whole);
+    assert_int_equal(profile_take_level(sums, MEMORY_RESIDENT), 0);
+    assert_int_equal(profile_take_level(owners, MEMORY_RESIDENT), 0);
+    assert_int_equal(owners->site_count, sums->site_count);
+    assert_true(owners->site_count > 0);
+    for (size_t i = 0; i < owners->site_count; i++) {
+        assert_int_equal(owners->sites[i].path, sums->sites[i].path);
+        assert_memory_equal(&owners->sites[i].metrics, &sums->sites[i].metrics,
+                            sizeof owners->sites[i].metrics);
+    }
+    profile_free(whole);
+    profile_free(sums);
+    profile_free(owners);
+}
+
 /* Which look counts is known before its owners are read, and the whole profile says the same. */
 static void sums_have_the_owners_of_the_look_that_counts(void **state)
 {
@@ -539,6 +564,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(owners_are_by_look_kind_and_path),
         cmocka_unit_test(what_sums_are_made_of_is_as_in_the_whole),
+        cmocka_unit_test(owners_are_read_without_paths_of_the_heap),
         cmocka_unit_test(sums_have_the_owners_of_the_look_that_counts),
         cmocka_unit_test(what_was_resident_is_a_metric_of_the_look_with_most),
         cmocka_unit_test(mappings_are_read_as_they_were_written),
