@@ -25,35 +25,22 @@ static bool calls_is_same(const struct seen *a, const struct seen *b)
            a->group == b->group;
 }
 
-/* NULL: it was not seen. */
-static const struct seen *calls_find_seen(const struct calls *sites, const struct seen *seen)
+int calls_add(struct calls *sites, int group, uint32_t function, uint32_t callee, uint32_t line,
+              uint32_t *number)
 {
-    uint32_t number;
-    for (struct map_probe probe = map_probe(&sites->map, calls_hash(seen));
-         map_next(&probe, &number);)
-        if (calls_is_same(&sites->seen[number], seen))
-            return &sites->seen[number];
-    return NULL;
-}
-
-int calls_add(struct calls *sites, int group, uint32_t function, uint32_t callee, uint32_t line)
-{
-    struct seen seen = {function, callee, line, (uint32_t)group, 0};
-    if (calls_find_seen(sites, &seen))
-        return 0;
+    uint32_t fresh = (uint32_t)sites->seen_count;
+    struct seen seen = {function, callee, line, (uint32_t)group, 0, fresh};
+    for (struct map_probe probe = map_probe(&sites->map, calls_hash(&seen));
+         map_next(&probe, number);)
+        if (calls_is_same(&sites->seen[*number], &seen))
+            return 0;
     if (!array_make_room(&sites->seen, &sites->seen_capacity, sites->seen_count,
                          sizeof *sites->seen) ||
-        !map_try_add(&sites->map, calls_hash(&seen), (uint32_t)sites->seen_count))
+        !map_try_add(&sites->map, calls_hash(&seen), fresh))
         return -ENOMEM;
     sites->seen[sites->seen_count++] = seen;
+    *number = fresh;
     return 0;
-}
-
-uint32_t calls_find(const struct calls *sites, int group, uint32_t function, uint32_t callee,
-                    uint32_t line)
-{
-    struct seen seen = {function, callee, line, (uint32_t)group, 0};
-    return calls_find_seen(sites, &seen)->site;
 }
 
 /* ---- In line ------------------------------------------------------------------------------- */
@@ -147,7 +134,8 @@ int calls_align(struct calls *sites)
         return 0;
     qsort(sites->seen, sites->seen_count, sizeof *sites->seen, calls_by_function);
     sites->sites = calloc(sites->seen_count + 1, sizeof *sites->sites);
-    int error = sites->sites ? 0 : -ENOMEM;
+    sites->site_of = calloc(sites->seen_count + 1, sizeof *sites->site_of);
+    int error = sites->sites && sites->site_of ? 0 : -ENOMEM;
     for (size_t first = 0, end; first < sites->seen_count && !error; first = end) {
         size_t after = 0;
         for (end = first;
@@ -156,9 +144,9 @@ int calls_align(struct calls *sites)
             after += sites->seen[end].group;
         error = calls_align_function(sites, sites->seen + first, end - first - after, after);
     }
-    map_empty(&sites->map); /* they were sorted */
-    for (size_t i = 0; i < sites->seen_count; i++)
-        map_add(&sites->map, calls_hash(&sites->seen[i]), (uint32_t)i);
+    map_release(&sites->map); /* they were sorted */
+    for (size_t i = 0; i < sites->seen_count && !error; i++)
+        sites->site_of[sites->seen[i].number] = sites->seen[i].site;
     return error;
 }
 
@@ -166,6 +154,7 @@ void calls_release(struct calls *sites)
 {
     free(sites->sites);
     free(sites->seen);
+    free(sites->site_of);
     map_release(&sites->map);
     *sites = (struct calls){0};
 }

@@ -19,18 +19,22 @@ struct calls {
     /* private */
     struct seen {
         uint32_t function, callee, line;
-        uint32_t group, site;
+        uint32_t group, site, number; /* number: in the order of calls_add() */
     } * seen;
     size_t seen_count, seen_capacity;
-    struct map map; /* of seen */
+    struct map map;    /* of seen; empty after aligning */
+    uint32_t *site_of; /* by number */
 };
 
-/* In this order: calls_add() for all calls, calls_align() once, then calls_find() for calls that
- * were added, which returns an index of `sites`. The others return 0 or -ENOMEM. */
-int calls_add(struct calls *sites, int group, uint32_t function, uint32_t callee, uint32_t line);
+/* In this order: calls_add() for all calls, calls_align() once, then calls_site() of the numbers
+ * that calls_add() gave, which returns an index of `sites`. The others return 0 or -ENOMEM. */
+int calls_add(struct calls *sites, int group, uint32_t function, uint32_t callee, uint32_t line,
+              uint32_t *number);
 int calls_align(struct calls *sites);
-uint32_t calls_find(const struct calls *sites, int group, uint32_t function, uint32_t callee,
-                    uint32_t line);
+static inline uint32_t calls_site(const struct calls *sites, uint32_t number)
+{
+    return sites->site_of[number];
+}
 void calls_release(struct calls *sites);
 
 #endif

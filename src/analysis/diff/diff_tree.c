@@ -1,6 +1,7 @@
 /* See diff_tree.h. Both passes over a profile walk its nodes in order, parents first, and keep for
  * each where its path stands: the innermost frame that is not hidden, its line, and (in the second)
- * the tree's node. A node's first children are a list, because few nodes have many. */
+ * the tree's node. The second takes the calls in the order in which the first has said them. A
+ * node's first children are a list, because few nodes have many. */
 #include "diff/diff_tree.h"
 
 #include <errno.h>
@@ -36,8 +37,10 @@ struct diff_tree_pass {
     const uint32_t *by_key;
     int group;
     bool callers_only;
+    struct said_calls *said;
     struct calls *say; /* the first pass; else */
     const struct calls *sites;
+    size_t taken; /* of said */
     struct diff_tree *tree;
 };
 
@@ -135,7 +138,10 @@ void diff_tree_release(struct diff_tree *tree)
 {
     for (size_t i = 0; tree->at_site && i < tree->run_count; i++)
         free(tree->at_site[i]);
+    for (size_t i = 0; tree->said && i < tree->run_count; i++)
+        free(tree->said[i].numbers);
     free(tree->at_site);
+    free(tree->said);
     free(tree->nodes);
     map_release(&tree->more_children);
     free(tree->values);
@@ -146,14 +152,17 @@ void diff_tree_release(struct diff_tree *tree)
 /* ---- Passes -------------------------------------------------------------------------------- */
 
 /* One step of a path: the function where it stands calls `callee`, or allocates (0). */
-static int diff_tree_step(const struct diff_tree_pass *pass, struct standing *at, uint32_t callee,
+static int diff_tree_step(struct diff_tree_pass *pass, struct standing *at, uint32_t callee,
                           uint32_t line)
 {
+    struct said_calls *said = pass->said;
     if (pass->say) {
-        if (calls_add(pass->say, pass->group, at->function, callee, at->line))
+        if (!array_make_room(&said->numbers, &said->capacity, said->count, sizeof *said->numbers) ||
+            calls_add(pass->say, pass->group, at->function, callee, at->line,
+                      &said->numbers[said->count++]))
             return -ENOMEM;
     } else {
-        uint32_t site = calls_find(pass->sites, pass->group, at->function, callee, at->line);
+        uint32_t site = calls_site(pass->sites, said->numbers[pass->taken++]);
         at->node = diff_tree_child_of(pass->tree, at->node, site);
         if (!at->node)
             return -ENOMEM;
@@ -199,8 +208,7 @@ static int diff_tree_find_shown(struct diff_tree_pass *pass)
     return 0;
 }
 
-static int diff_tree_walk_node(const struct diff_tree_pass *pass, struct standing *at,
-                               uint32_t node)
+static int diff_tree_walk_node(struct diff_tree_pass *pass, struct standing *at, uint32_t node)
 {
     struct shown_range range = pass->shown.of_code[pass->profile->nodes[node].location];
     const struct shown_frame *frames = pass->shown.frames + range.first;
@@ -211,7 +219,7 @@ static int diff_tree_walk_node(const struct diff_tree_pass *pass, struct standin
 }
 
 /* A path without a frame that is shown stands for its innermost one. */
-static int diff_tree_end_path(const struct diff_tree_pass *pass, struct standing at, uint32_t node,
+static int diff_tree_end_path(struct diff_tree_pass *pass, struct standing at, uint32_t node,
                               uint32_t *leaf)
 {
     int error = 0;
@@ -241,7 +249,7 @@ static bool *diff_tree_nodes_on_ways(const struct diff_run *run)
     return on_way;
 }
 
-static int diff_tree_walk_nodes(const struct diff_tree_pass *pass, const bool *on_way,
+static int diff_tree_walk_nodes(struct diff_tree_pass *pass, const bool *on_way,
                                 struct standing *standing)
 {
     const struct profile *profile = pass->profile;
@@ -287,14 +295,19 @@ static struct diff_tree_pass diff_tree_pass_of(const struct diff_tree *tree,
     return (struct diff_tree_pass){.profile = run->profile,
                                    .hidden = hidden,
                                    .by_key = identities->by_key[number],
+                                   .said = &tree->said[number],
                                    .group = run->group,
                                    .callers_only = tree->callers_only};
 }
 
-int diff_tree_say_calls(const struct diff_tree *tree, struct calls *sites,
+int diff_tree_say_calls(struct diff_tree *tree, struct calls *sites,
                         const struct identities *identities, size_t number,
                         const struct diff_run *run, const bool *hidden)
 {
+    if (!tree->said)
+        tree->said = calloc(tree->run_count, sizeof *tree->said);
+    if (!tree->said)
+        return -ENOMEM;
     struct diff_tree_pass pass = diff_tree_pass_of(tree, identities, number, run, hidden);
     pass.say = sites;
     return diff_tree_walk(&pass, run, NULL);
@@ -312,7 +325,10 @@ int diff_tree_add_run(struct diff_tree *tree, const struct calls *sites,
     if (!tree->at_site || (!tree->node_count && diff_tree_add_node(tree, 0, UINT32_MAX, true)))
         return -ENOMEM;
     tree->at_site[number] = calloc(run->profile->site_count + 1, sizeof **tree->at_site);
-    return tree->at_site[number] ? diff_tree_walk(&pass, run, tree->at_site[number]) : -ENOMEM;
+    int error = tree->at_site[number] ? diff_tree_walk(&pass, run, tree->at_site[number]) : -ENOMEM;
+    free(tree->said[number].numbers);
+    tree->said[number] = (struct said_calls){0};
+    return error;
 }
 
 /* ---- Figures ------------------------------------------------------------------------------- */

@@ -28,12 +28,18 @@ struct diff_tree {
     bool callers_only;  /* paths are their innermost frame, whatever it is: a run has no more */
     /* private */
     size_t node_capacity, leaf_capacity;
+    /* By run: the calls on its paths by their numbers, in the order of the walk, until the second
+     * walk has taken them. */
+    struct said_calls {
+        uint32_t *numbers;
+        size_t count, capacity;
+    } * said;
     struct map more_children; /* those that have no place among the first, by parent and site */
 };
 
 /* Adds the calls on the paths of one run that count to `sites`, before calls_align(). 0 or
  * -ENOMEM. */
-int diff_tree_say_calls(const struct diff_tree *tree, struct calls *sites,
+int diff_tree_say_calls(struct diff_tree *tree, struct calls *sites,
                         const struct identities *identities, size_t number,
                         const struct diff_run *run, const bool *hidden);
 /* Adds the run's paths, without figures. */

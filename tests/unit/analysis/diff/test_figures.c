@@ -172,6 +172,28 @@ static void a_rebuild_that_moves_functions_changes_nothing(void **state)
     }
 }
 
+/* A path of the second run is found among many that begin alike. */
+static void one_frame_calls_many(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed < 50; seed++) {
+        struct profile *profiles[2];
+        for (int i = 0; i < 2; i++) {
+            profiles[i] = named_profile(seed, 0);
+            for (size_t node = 1; node < profiles[i]->node_count; node++)
+                profiles[i]->nodes[node].parent = 0;
+        }
+        const struct diff_run runs[] = {{profiles[0], "a", 0, NULL}, {profiles[1], "b", 1, NULL}};
+        struct diff difference = compare(runs, 2, false);
+        assert_true(difference.path_count > 8);
+        for (size_t i = 0; i < difference.path_count; i++)
+            assert_true(diff_of(&difference.paths[i].figure) == 0);
+        diff_release(&difference);
+        random_profile_free(profiles[0]);
+        random_profile_free(profiles[1]);
+    }
+}
+
 static void noise_is_students(void **state)
 {
     (void)state;
@@ -287,6 +309,7 @@ int main(void)
         cmocka_unit_test(what_is_not_known_of_a_path_is_no_0),
         cmocka_unit_test(another_metric_is_another_diff),
         cmocka_unit_test(a_rebuild_that_moves_functions_changes_nothing),
+        cmocka_unit_test(one_frame_calls_many),
         cmocka_unit_test(noise_is_students),
         cmocka_unit_test(a_sample_is_noisy),
         cmocka_unit_test(what_a_sample_has_not_seen_is_not_gone),
