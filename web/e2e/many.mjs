@@ -5,7 +5,56 @@ import { serve } from "./serve.mjs";
 import { exact, Session } from "./session.mjs";
 import { views } from "./views.mjs";
 
+/* How many rows the table had meanwhile, its head included, and what it said in their place. */
+async function shownWhile(session, change) {
+    await session.page.evaluate(() => {
+        const shown = (window.shownRows = []),
+            look = () => {
+                const says = document.querySelector(".table .empty")?.textContent,
+                    rows = document.querySelector(".table .scroll").ariaRowCount;
+                if (shown.at(-1) !== (says ?? rows)) shown.push(says ?? rows);
+            };
+        look();
+        window.rowsWatched = new MutationObserver(look);
+        window.rowsWatched.observe(document.querySelector(".main"), {
+            attributes: true,
+            childList: true,
+            subtree: true,
+        });
+    });
+    await change();
+    return session.page.evaluate(() => {
+        window.rowsWatched.disconnect();
+        return window.shownRows;
+    });
+}
+
 export function testMany(world) {
+    test("what a search has left stays until what it leaves of other rows is there", async () => {
+        const server = await serve(world.tidemark, [world.profiles.many]);
+        const session = await Session.open(world.browser, server);
+        const search = "1";
+        await session.go("functions", { search });
+        await session.page.evaluate(() => {
+            document.querySelector(".table .scroll").scrollTop = 5000;
+        });
+        const functions = await shownWhile(session, () =>
+            session.go("functions", { search, metric: "live_bytes" }),
+        );
+        assert.deepEqual([...new Set(functions)].length, 1, functions.join());
+        assert.equal(
+            await session.page.evaluate(() => document.querySelector(".table .scroll").scrollTop),
+            5000,
+        );
+        /* a list that was sorted before, and is searched again */
+        for (const hide of ["1", "0", "1"]) await session.go("leaks", { search, hide });
+        const leaks = await shownWhile(session, () => session.back());
+        assert.deepEqual([...new Set(leaks)].length, 1, leaks.join());
+        session.noErrors();
+        await session.close();
+        await server.stop();
+    });
+
     test("a million call paths", async () => {
         const { many, sums } = world.profiles;
         const server = await serve(world.tidemark, [many]);

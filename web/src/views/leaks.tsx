@@ -150,16 +150,18 @@ function* found<Row extends Listed>(
 
 /* What is shown of the blocks that are alive, and what it sums up to. */
 interface Alive {
+    all: readonly Leak[]; /* before the search */
     shown: readonly Leak[];
     bytes: number;
     count: number;
     variance: number;
 }
 function* aliveOf(left: readonly Leak[], of: CallTree, search: string): Work<Alive> {
-    const alive = { shown: yield* found(left, of, search), bytes: 0, count: 0, variance: 0 };
-    for (let at = 0; at < alive.shown.length; at++) {
+    const shown = yield* found(left, of, search),
+        alive = { all: left, shown, bytes: 0, count: 0, variance: 0 };
+    for (let at = 0; at < shown.length; at++) {
         if ((at & 0x3fff) === 0x3fff) yield;
-        const leak = alive.shown[at]!;
+        const leak = shown[at]!;
         alive.bytes += leak.bytes;
         alive.count += leak.count;
         alive.variance += leak.variance;
@@ -574,13 +576,16 @@ function Leaks({
     );
     const columns = useMemo(() => columnsOf(profile, of, most), [leaks, most]);
     const only = useMemo(
-        () => (alive.value && alive.value.shown !== left ? new Set(alive.value.shown) : null),
-        [alive.value, left],
+        () =>
+            alive.value && alive.value.shown !== alive.value.all
+                ? new Set(alive.value.shown)
+                : null,
+        [alive.value],
     );
     const suppress = (leak: Leak) =>
         save(`${text}${text && !text.endsWith("\n") ? "\n" : ""}leak:${shortName(leak.name)}\n`);
     if (!alive.value) return <div class="empty" aria-busy="true" />;
-    const { shown, bytes: total, count: blocks, variance } = alive.value,
+    const { all, shown, bytes: total, count: blocks, variance } = alive.value,
         sure = sureTo(profile, "live_bytes", total, variance);
     return (
         <>
@@ -631,7 +636,7 @@ function Leaks({
                 <Table
                     name="leaks"
                     label="Blocks alive at the end"
-                    rows={left}
+                    rows={all}
                     only={only}
                     whole={shown.length}
                     columns={columns}

@@ -147,6 +147,7 @@ const WARM = 100_000; /* rows whose keys are worked out before somebody asks for
 
 /* Many rows are sorted in slices: until they are what was shown stays. */
 function useSorted<Row>({ rows, columns, sort, ordered }: TableProps<Row>): {
+    of: readonly Row[]; /* the rows that are sorted: those of before, until the others are */
     sorted: readonly Row[];
     isBusy: boolean;
 } {
@@ -155,13 +156,13 @@ function useSorted<Row>({ rows, columns, sort, ordered }: TableProps<Row>): {
         kept.get(rows)?.sort === sort ||
         (!!column && rows.length <= WARM && !!keptKeys.get(rows)?.has(keyFor(column)));
     const isSlow = !ordered && rows.length > MANY && !isReady;
-    const { value, waits } = useInSlices<readonly Row[]>(
+    const { value, waits } = useInSlices(
         function* () {
-            if (ordered) return rows;
-            if (!isSlow) return sortOnce(rows, columns, sort);
+            if (ordered) return { of: rows, sorted: rows };
+            if (!isSlow) return { of: rows, sorted: sortOnce(rows, columns, sort) };
             const sorted = yield* sortInSlices(rows, columns, sort);
             kept.set(rows, { sort, sorted });
-            return sorted;
+            return { of: rows, sorted };
         },
         isSlow,
         [rows, columns, sort, ordered],
@@ -172,19 +173,23 @@ function useSorted<Row>({ rows, columns, sort, ordered }: TableProps<Row>): {
         void inIdle(work);
         return () => void work.return(undefined);
     }, [rows, columns, ordered, waits]);
-    return { sorted: value ?? [], isBusy: waits };
+    return { of: value?.of ?? rows, sorted: value?.sorted ?? [], isBusy: waits };
 }
 
 function* allKeysOf<Row>(rows: readonly Row[], columns: readonly Column<Row>[]): Work<void> {
     for (const column of columns) yield* keysOf(rows, column);
 }
 
-/* Rows that a search leaves, in the order of all of them: a search sorts nothing. */
+/* Rows that a search leaves, in the order of all of them: a search sorts nothing. What it leaves of
+ * `rows` says nothing of those that are shown until these are sorted: they keep what it left of them. */
 function useLeft<Row>(
-    sorted: readonly Row[],
-    only: ReadonlySet<Row> | null | undefined,
+    { of, sorted }: { of: readonly Row[]; sorted: readonly Row[] },
+    { rows, only }: TableProps<Row>,
 ): readonly Row[] {
-    return useMemo(() => (only ? sorted.filter((row) => only.has(row)) : sorted), [sorted, only]);
+    const last = useRef(only);
+    if (of === rows) last.current = only;
+    const left = last.current;
+    return useMemo(() => (left ? sorted.filter((row) => left.has(row)) : sorted), [sorted, left]);
 }
 
 function plain<Row>(column: Column<Row>, row: Row): string {
@@ -408,8 +413,9 @@ export function Table<Row>(props: TableProps<Row>): JSX.Element {
     const columns = useMemo(() => fitting(props.columns, width), [props.columns, width]);
     const isNarrow = columns !== props.columns;
     const [top, setTop] = useState(0);
-    const { sorted: all, isBusy } = useSorted(props),
-        sorted = useLeft(all, props.only);
+    const all = useSorted(props),
+        sorted = useLeft(all, props),
+        { isBusy } = all;
     const selectedAt = useMemo(
         () =>
             props.selected === undefined || props.selected === null
