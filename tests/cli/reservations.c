@@ -66,10 +66,25 @@ static void holds_more_than_it_maps(void)
     touch(block, 8 * MIB);
 }
 
+/* Too short to be sampled. */
+static void maps_for_a_moment(void)
+{
+    char *volatile block = calloc(1, MIB);
+    must(block != NULL, "calloc");
+    touch(block, MIB);
+    char *map = mmap(NULL, 48 * MIB, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+    must(map != MAP_FAILED, "mmap");
+    must(munmap(map, 48 * MIB) == 0, "munmap");
+}
+
 int main(int count, char **arguments)
 {
-    (void)arguments;
     must(prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0) == 0, "prctl");
+    if (count > 1 && arguments[1][0] == 'm') {
+        maps_for_a_moment();
+        return 0;
+    }
     if (count > 1) {
         holds_more_than_it_maps();
         return 0;

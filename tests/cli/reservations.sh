@@ -33,3 +33,8 @@ tidemark report run.tmk | sed -n '/^ *[0-9.]* [KM]iB ┤/q;p' | lines
 echo "addresses come after the heap:"
 tidemark record -o more.tmk "$CLI/cli_reservations" addresses 2>&1 | lines
 tidemark report more.tmk | sed -n '/^ *[0-9.]* [KM]iB ┤/q;p' | lines
+echo "what was resident for a moment, which the kernel alone has seen, is no address space:"
+tidemark record -o moment.tmk "$CLI/cli_reservations" moment 2>&1 | lines
+tidemark report moment.tmk | sed -n '/^ *[0-9.]* [KM]iB ┤/q;p' | lines
+echo "without looks only samples say what was:"
+tidemark record --no-looks -o more.tmk "$CLI/cli_reservations" addresses 2>&1 | lines

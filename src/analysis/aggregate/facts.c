@@ -322,9 +322,10 @@ static bool facts_mapped_is_touched(const struct profile *profile)
 bool facts_mapped_leads(const struct profile *profile)
 {
     struct figure mapped = profile->program.mapped.peak_bytes;
-    bool is_resident = !figure_less(facts_resident_peak(profile), mapped);
+    /* What is mapped for a moment is seen by the kernel alone. */
+    struct figure resident = figure_max(facts_resident_peak(profile), facts_high_water(profile, 0));
     return figure_less(profile->program.total.peak_bytes, mapped) &&
-           (is_resident || facts_mapped_is_touched(profile));
+           (!figure_less(resident, mapped) || facts_mapped_is_touched(profile));
 }
 
 struct figure facts_high_water(const struct profile *profile, uint64_t ns)

@@ -198,7 +198,7 @@ static void run_summary_add_top(struct summary *summary, const struct call_sites
     }
 }
 
-/* Adds one line for more than was resident. */
+/* Adds one line for more than was resident. Without a look only samples say what was. */
 static void run_summary_add_addresses(struct summary *summary)
 {
     const struct program_metrics *program = &summary->profile->program;
@@ -206,8 +206,9 @@ static void run_summary_add_addresses(struct summary *summary)
         facts_mapped_leads(summary->profile))
         return;
     strbuf_addf(&summary->out,
-                "  mapped       %s of address space at most, more than was resident\n",
-                figure_human_bytes(program->mapped.peak_bytes).text);
+                "  mapped       %s of address space at most, more than was %sresident\n",
+                figure_human_bytes(program->mapped.peak_bytes).text,
+                figure_known(facts_high_water(summary->profile, 0)) ? "" : "seen ");
 }
 
 /* Adds what was mapped and by whom, before the heap. */

@@ -1,4 +1,4 @@
-/* How a program ended, as far as its profile says. */
+/* How a program ended, as far as its profile says, and whether what it mapped leads. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -53,6 +53,31 @@ static void a_process_that_executes_has_no_status(void **state)
     assert_false(figure_known(facts_figure(&profile, PROFILE_META_END_STATUS)));
 }
 
+/* 48 of address space, `seen` of it by samples, `high` by the kernel's count. */
+static bool mapped_leads(struct figure seen, struct figure high)
+{
+    struct timeline_bucket bucket = {.physical = {figure_of(0), seen}};
+    struct profile_sample sample = {.high_water_bytes = high,
+                                    .mmap_bytes = figure_of(0),
+                                    .live_touched_bytes = figure_of(1),
+                                    .slack_bytes = figure_of(0)};
+    profile = (struct profile){
+        .buckets = &bucket, .bucket_count = 1, .samples = &sample, .sample_count = 1};
+    profile.program.total.peak_bytes = figure_of(1);
+    profile.program.mapped.peak_bytes = figure_of(48);
+    return facts_mapped_leads(&profile);
+}
+
+static void what_the_kernel_saw_for_a_moment_was_resident(void **state)
+{
+    (void)state;
+    assert_true(mapped_leads(figure_of(30), figure_of(50)));
+    assert_true(mapped_leads(figure_of(50), FIGURE_UNKNOWN));
+    assert_true(mapped_leads(FIGURE_UNKNOWN, FIGURE_UNKNOWN));
+    assert_false(mapped_leads(figure_of(30), figure_of(40)));
+    assert_false(mapped_leads(figure_of(30), FIGURE_UNKNOWN));
+}
+
 static int release(void **state)
 {
     (void)state;
@@ -66,6 +91,7 @@ int main(void)
         cmocka_unit_test(a_status_that_is_there_is_said),
         cmocka_unit_test(a_status_that_nobody_saw_is_not_0),
         cmocka_unit_test(a_process_that_executes_has_no_status),
+        cmocka_unit_test(what_the_kernel_saw_for_a_moment_was_resident),
     };
     return cmocka_run_group_tests(tests, NULL, release);
 }
