@@ -42,14 +42,26 @@ static bool graph_scan_is_string(const uint64_t *words, uint64_t size_bytes)
            STRING_HEADER + words[1] + 1 == size_bytes;
 }
 
+/* How many of the first words of a block could be read: the next page may be gone. */
+static size_t graph_scan_read_first(const struct graph *graph, const struct graph_block *block,
+                                    uint64_t words[FIRST_WORDS])
+{
+    const struct graph_memory *memory = &graph->memory;
+    size_t all = block->size_bytes / WORD;
+    size_t count = all < FIRST_WORDS ? all : FIRST_WORDS;
+    if (memory->read(memory->context, block->address, words, count))
+        return count;
+    count = count < 2 ? count : 2;
+    return memory->read(memory->context, block->address, words, count) ? count : 0;
+}
+
 static uint8_t graph_scan_look(const struct graph *graph, const struct graph_block *block)
 {
     const struct graph_memory *memory = &graph->memory;
     uint64_t words[FIRST_WORDS] = {0};
     uint8_t known = KNOWN;
-    size_t count =
-        block->size_bytes < sizeof words ? (size_t)block->size_bytes / WORD : FIRST_WORDS;
-    if (block->size_bytes <= WORD || !memory->read(memory->context, block->address, words, count))
+    size_t count = block->size_bytes > WORD ? graph_scan_read_first(graph, block, words) : 0;
+    if (!count)
         return known;
     if (graph_scan_is_header(words[0], block->size_bytes))
         known |= KNOWN_HEADER;

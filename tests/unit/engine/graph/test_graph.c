@@ -651,6 +651,28 @@ static void long_runs_of_words_lose_no_pointer(void **state)
     }
 }
 
+/* The next page of a block is gone. */
+static bool read_a_page_end(void *context, uint64_t address, uint64_t *words, size_t count)
+{
+    (void)context;
+    words[0] = 7; /* elements of 56 bytes */
+    return address == 0x10ff0 && count <= 2;
+}
+
+static void the_first_words_say_what_they_can_where_more_cannot_be_read(void **state)
+{
+    (void)state;
+    struct graph graph;
+    struct graph_memory memory = {read_a_page_end, process_is_vtable, NULL, NULL};
+    const struct graph_block array = {0x10ff0, 8 + 7 * 56};
+    const uint64_t pointer = array.address + 8;
+    assert_int_equal(graph_begin(&graph, &array, 1, &memory), 0);
+    graph_add_roots(&graph, 0, &pointer, 1);
+    assert_int_equal(graph.roots.count, 1);
+    assert_int_equal(graph.roots.to[0], 0);
+    graph_release(&graph);
+}
+
 static bool process_is_code(void *context, uint64_t address)
 {
     (void)context;
@@ -948,6 +970,7 @@ int main(void)
         cmocka_unit_test(addresses_find_their_blocks),
         cmocka_unit_test(any_address_finds_what_a_look_at_each_block_finds),
         cmocka_unit_test(long_runs_of_words_lose_no_pointer),
+        cmocka_unit_test(the_first_words_say_what_they_can_where_more_cannot_be_read),
         cmocka_unit_test(an_object_of_glib_is_held_by_its_instance),
         cmocka_unit_test(highest_bits_of_a_pointer_may_be_something_else),
         cmocka_unit_test(the_last_words_of_a_block_hold_nothing_whatever_their_highest_bits),
