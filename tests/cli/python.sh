@@ -77,6 +77,13 @@ DATA python_holders_lib 3000 3004
 Base python_holders_lib 3740 3800
 EOF
     tidemark report holders.tmk | grep -o 'held by *kept of __main__'
+    # What nobody holds may be the collector's to find, whatever the rows are of.
+    PYTHONHASHSEED=0 try tidemark record -q --held -o rings.tmk "$1" -c 'import gc
+gc.disable()
+for i in range(500): ring = [i]; ring.append(ring)'
+    for by in holder path library type; do
+        tidemark held --by=$by rings.tmk | sed -n '1s/.* by nobody/by nobody/p'
+    done
     # Two runs, of which the second keeps 300 more of a class and 100 fewer of another.
     for counts in '500, 400' '800, 300'; do
         PYTHONHASHSEED=0 try tidemark record -q -o "counts.${counts%%,*}.tmk" "$1" -c "class More: pass

@@ -33,3 +33,27 @@ test("work that is asked for twice at a time is done once", () => {
     assert.equal(made, 1);
     assert.equal(atOnce(shared.of("x", make)), 2);
 });
+
+test("what goes wrong in work that several have asked for goes wrong for all of them", () => {
+    const shared = new SharedWork();
+    const make = function* (): Work<number> {
+        yield;
+        yield;
+        throw new RangeError("no room");
+    };
+    const one = shared.of("x", make),
+        other = shared.of("x", make);
+    one.next();
+    other.next();
+    assert.throws(() => one.next(), /no room/);
+    assert.throws(() => other.next(), /no room/);
+    assert.equal(
+        atOnce(
+            shared.of("x", function* (): Work<number> {
+                yield;
+                return 1;
+            }),
+        ),
+        1,
+    );
+});

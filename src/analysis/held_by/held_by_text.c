@@ -183,11 +183,15 @@ static void held_by_add_sum(struct strbuf *out, const struct held_by_sum *sum)
                 human_plural(sum->count));
 }
 
-/* An interpreter's objects that only point to each other are no leak. */
+/* An interpreter's objects that only point to each other are no leak. Its variables are in the
+ * profile, whatever the rows are of. */
 static bool held_by_has_collector(const struct held_by *holders)
 {
-    for (size_t i = 0; i < holders->count; i++)
-        if (holders->rows[i].of->kind == PROFILE_HOLDER_MODULE_VARIABLE)
+    const struct profile *profile = holders->now.profile;
+    uint32_t sample = holders->now.sample->id;
+    for (size_t i = held_by_first_of(profile, sample);
+         i < profile->holder_count && profile->holders[i].sample == sample; i++)
+        if (profile->holders[i].kind == PROFILE_HOLDER_MODULE_VARIABLE)
             return true;
     return false;
 }

@@ -180,6 +180,25 @@ export function searchedOf(row: Placed): Searched {
     };
 }
 
+/* What `held --by library` lists a root under: several's by the one library of all of them. */
+function libraryOf(row: Placed): string {
+    const [first, ...others] = row.kind === "several" ? (row.sharers ?? []) : [],
+        name = ({ of, kind }: Named) => (of ? baseName(of) : kind);
+    if (!first) return name(row);
+    const isCommon =
+        row.more_sharers === 0 &&
+        others.every((each) => each.kind === first.kind && (each.of ?? "") === (first.of ?? ""));
+    return isCommon ? name(first) : "several";
+}
+
+/* The rows of what a library holds, with all below them. */
+export function heldByLibrary(holders: readonly Placed[], library: string): Set<number> {
+    const rows = new Set<number>();
+    for (const row of holders)
+        if (row.parent ? rows.has(row.parent) : libraryOf(row) === library) rows.add(row.id);
+    return rows;
+}
+
 /* Of a row by type, library or call path. */
 export const groupName = (row: Named & { type?: string; library?: string }): string =>
     row.type ?? row.library ?? nameOf(row);

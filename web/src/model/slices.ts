@@ -32,24 +32,29 @@ export async function inSlices<T>(work: Work<T>): Promise<T> {
     }
 }
 
-/* Work that several may ask for at a time: who comes later goes on with what the first has begun. */
+/* Work that several may ask for at a time: who comes later goes on with what the first has begun. What
+ * it throws is told to all of them. */
 export class SharedWork {
-    readonly #under = new Map<unknown, { work: Work<unknown>; done?: { value: unknown } }>();
+    readonly #under = new Map<
+        unknown,
+        { work: Work<unknown>; done?: { value: unknown } | { error: unknown } }
+    >();
 
     *of<T>(name: unknown, make: () => Work<T>): Work<T> {
         const under = this.#under.get(name) ?? { work: make() };
         this.#under.set(name, under);
-        try {
-            while (!under.done) {
+        while (!under.done) {
+            try {
                 const step = under.work.next();
                 if (step.done) under.done = { value: step.value };
-                else yield;
+            } catch (error) {
+                under.done = { error };
             }
-        } catch (error) {
-            this.#under.delete(name);
-            throw error;
+            if (!under.done) yield;
         }
-        this.#under.delete(name);
+        /* it may have been asked for again since another one has ended it */
+        if (this.#under.get(name) === under) this.#under.delete(name);
+        if ("error" in under.done) throw under.done.error;
         return under.done.value as T;
     }
 }

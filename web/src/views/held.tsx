@@ -6,6 +6,7 @@ import type { ComponentChildren, JSX } from "preact";
 import {
     childrenOf,
     groupName,
+    heldByLibrary,
     lostWords,
     nameOf,
     pathTo,
@@ -65,21 +66,23 @@ export function HeldView({ profile }: ViewProps): JSX.Element {
     const asked = getOption(state.value, "by"),
         there = groupings.filter(({ resource }) => profile.has(resource)),
         grouping = there.find(({ by }) => by === asked) ?? there[0];
-    const loaded = useLoaded(
-        async () =>
-            grouping ? { grouping, held: await profile.json<Held>(grouping.resource) } : null,
-        [profile, grouping],
-    );
+    const loaded = useLoaded(async () => {
+        if (!grouping) return null;
+        const [held, tree] = await Promise.all(
+            [grouping.resource, "held"].map((name) => profile.json<Held>(name)),
+        );
+        return { grouping, held: held!, tree: tree! };
+    }, [profile, grouping]);
     return (
         <Ready of={loaded}>
             {(loaded) =>
                 loaded ? (
                     <>
-                        <Sums {...loaded} profile={profile}>
+                        <Sums held={loaded.held} tree={loaded.tree} profile={profile}>
                             <ByChoice there={there} by={loaded.grouping.by} />
                         </Sums>
                         {loaded.grouping.by === "holder" ? (
-                            <OfType profile={profile} held={loaded.held} />
+                            <PartOfTree profile={profile} held={loaded.held} />
                         ) : (
                             <Groups {...loaded} />
                         )}
@@ -122,19 +125,22 @@ function lostAt({ summary: { samples } }: Profile, ns: number): number | null {
     return look ? (look.lost_count ?? 0) + (look.indirect_count ?? 0) : null;
 }
 
+/* `tree`: says what the holders are, whatever rows are of. */
 function Sums({
     profile,
     held,
+    tree,
     children,
 }: ViewProps & {
     held: Held;
-    grouping: Grouping;
+    tree: Held;
     children: ComponentChildren;
 }): JSX.Element {
-    const { untyped } = held;
+    const { untyped } = held,
+        lost = lostWords({ holders: tree.holders, lost: held.lost }, lostAt(profile, held.time_ns));
     return (
         <p class="dim pad" data-held>
-            {`${bytes(held.held.bytes)} in ${count(held.held.blocks)} blocks are held, ${duration(held.time_ns)} after the beginning (${held.at}); ${lostWords(held, lostAt(profile, held.time_ns))}.`}{" "}
+            {`${bytes(held.held.bytes)} in ${count(held.held.blocks)} blocks are held, ${duration(held.time_ns)} after the beginning (${held.at}); ${lost}.`}{" "}
             {untyped && untyped.blocks > 0 && (
                 <span data-untyped title={exact(untyped.bytes, "bytes")}>
                     Of {bytes(untyped.bytes)} in {count(untyped.blocks)} blocks the type is not
@@ -235,21 +241,11 @@ function columnsOf(
 
 const escaped = (text: string) => text.replace(/[.*+?^${}()|[\]\\&]/g, "\\$&");
 
-/* What has no library is listed by what it is. */
-const kinds: readonly string[] = [
-    ...["thread-local", "stack", "registers", "mapping", "allocator", "blocks"],
-    ...["several", "rest", "module variable", "class"],
-];
-
 /* Where the tree has who holds what a row is about. */
 function wayTo({ type, library, function: name }: Holder): { search: string; opt: string } {
     if (type !== undefined) return { search: "", opt: `type:${encodeURIComponent(type)}` };
-    const isLibrary = library !== undefined && !kinds.includes(library),
-        what = library ?? name ?? "";
-    return {
-        search: isLibrary ? `module:(^|/)${escaped(what)}$` : `function:^${escaped(what)}$`,
-        opt: "",
-    };
+    if (library !== undefined) return { search: "", opt: `library:${encodeURIComponent(library)}` };
+    return { search: `function:^${escaped(name ?? "")}$`, opt: "" };
 }
 
 /* Rows without a tree: what those of one call path, library or type keep, wherever they are. */
@@ -312,37 +308,67 @@ function Groups({ held, grouping }: { held: Held; grouping: Grouping }): JSX.Ele
     );
 }
 
-/* The tree, or of it what blocks of one type stand in: the address has its name. */
-function OfType({ profile, held }: ViewProps & { held: Held }): JSX.Element {
-    const type = getOption(state.value, "type");
-    const loaded = useLoaded(async () => {
-        if (type === undefined || !profile.has("held_types")) return null;
+/* A part of the tree that an address asks for. */
+interface Part {
+    by: "type" | "library";
+    name: string;
+    rows: ReadonlySet<number>;
+}
+async function partOf(
+    profile: Profile,
+    held: Held,
+    type: string | undefined,
+    library: string | undefined,
+): Promise<Part | null> {
+    if (type !== undefined && profile.has("held_types")) {
         const { holders } = await profile.json<Held>("held_types"),
             of = holders.find((each) => each.type === type);
-        return new Set(of?.rows ?? []);
-    }, [profile, type]);
+        return { by: "type", name: type, rows: new Set(of?.rows ?? []) };
+    }
+    if (library === undefined) return null;
+    return { by: "library", name: library, rows: heldByLibrary(held.holders, library) };
+}
+
+/* The tree, or of it what blocks of one type stand in, or what one library holds: the address has
+ * its name. */
+function PartOfTree({ profile, held }: ViewProps & { held: Held }): JSX.Element {
+    const type = getOption(state.value, "type"),
+        library = getOption(state.value, "library");
+    const loaded = useLoaded(
+        () => partOf(profile, held, type, library),
+        [profile, held, type, library],
+    );
     return (
         <Ready of={loaded}>
-            {(only) => (
+            {(part) => (
                 <>
-                    {only && (
-                        <p class="notice" role="status" data-of-type>
-                            {only.size ? (
-                                <>
-                                    Who holds blocks of type <b>{type}</b>: rows of other blocks are
-                                    left out.{" "}
-                                </>
-                            ) : (
-                                <>No row of blocks of type {type} is in this tree. </>
-                            )}
-                            <a href={link({ opt: "by:type", search: "" })}>all types</a>{" "}
-                            <a href={link({ opt: "", search: "" })}>all holders</a>
-                        </p>
-                    )}
-                    <Holders held={held} only={only?.size ? only : null} />
+                    {part && <PartNotice part={part} />}
+                    <Holders held={held} only={part?.rows.size ? part.rows : null} />
                 </>
             )}
         </Ready>
+    );
+}
+
+function PartNotice({ part: { by, name, rows } }: { part: Part }): JSX.Element {
+    const [what, none, all] =
+        by === "type"
+            ? (["Who holds blocks of type", "No row of blocks of type", "all types"] as const)
+            : (["What is held by", "No row of what is held by", "all libraries"] as const);
+    return (
+        <p class="notice" role="status" data-part>
+            {rows.size ? (
+                <>
+                    {what} <b>{name}</b>: rows of other blocks are left out.{" "}
+                </>
+            ) : (
+                <>
+                    {none} {name} is in this tree.{" "}
+                </>
+            )}
+            <a href={link({ opt: `by:${by}`, search: "" })}>{all}</a>{" "}
+            <a href={link({ opt: "", search: "" })}>all holders</a>
+        </p>
     );
 }
 
