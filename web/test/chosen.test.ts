@@ -4,9 +4,10 @@ import { choiceMark, findFocus, keyOfChoice, placedMark } from "../src/model/foc
 import { titleOf, type CallTree, type Profile } from "../src/model/profile.ts";
 import { focusOn, placeToSee } from "../src/model/owners.ts";
 import { TreePasses, type Tree } from "../src/model/tree.ts";
-import { focusKey, shownMetric, wantedSites } from "../src/state/profiles.ts";
+import { focusKey, shownMetric, sitesKey, wantedSites } from "../src/state/profiles.ts";
 import { state } from "../src/state/state.ts";
 import { initial } from "../src/state/url.ts";
+import { keptRows } from "../src/views/functions.tsx";
 import { titlesApart } from "../src/views/timeline.tsx";
 
 /* Of two files each has a function of one name: main (0) calls <main> of a.pl (1) and of b.pl (2). */
@@ -55,6 +56,34 @@ test("work that takes a while counts the paths of the state that it began with",
         shownMetric(profile, "at_peak_bytes", { ...now, metric: "alloc_count" }),
         "alloc_count",
     );
+});
+
+test("a range or a setting is not of which paths count", () => {
+    const now = { ...initial, view: "source", fn: 2 };
+    for (const other of [{ from: 5 }, { to: 9 }, { metric: "alloc_count" }, { hide: !now.hide }])
+        assert.equal(sitesKey({ ...now, ...other }), sitesKey(now));
+    for (const other of [{ fn: 1 }, { node: 2 }, { search: "size:>4096" }])
+        assert.notEqual(sitesKey({ ...now, ...other }), sitesKey(now));
+});
+
+test("rows of the same columns are made once, whichever of them is the first", async () => {
+    const kept = new Map<string, Promise<unknown>>();
+    const profile = {
+        work: <T>(key: string, make: () => Promise<T>) => {
+            if (!kept.has(key)) kept.set(key, make());
+            return kept.get(key) as Promise<T>;
+        },
+    };
+    let made = 0;
+    const make = () => Promise.resolve([].slice(0, ++made));
+    const now = { ...initial, view: "functions" };
+    await keptRows(profile, ["live_bytes", "alloc_count"], true, now, make);
+    await keptRows(profile, ["alloc_count", "live_bytes"], true, now, make);
+    assert.equal(made, 1);
+    await keptRows(profile, ["alloc_count", "live_bytes"], false, now, make);
+    await keptRows(profile, ["alloc_count"], true, now, make);
+    await keptRows(profile, ["alloc_count", "live_bytes"], true, { ...now, hide: !now.hide }, make);
+    assert.equal(made, 4);
 });
 
 test("single blocks of the end are not those of the peak", () => {

@@ -33,6 +33,40 @@ test("each interval is shown at its highest instant: no crest lies between two s
     assert.deepEqual([...crests(curves, [], edges, -1)], [0, 1000, 2000]);
 });
 
+test("crests are found where many curves change at one time, as the slow way finds them", () => {
+    let seed = 7;
+    const random = (below: number) => (seed = (seed * 48271) % 2147483647) % below;
+    for (let round = 0; round < 200; round++) {
+        const time: number[] = [],
+            first = [0];
+        for (let curve = 0; curve < 5; curve++) {
+            const own = new Set(Array.from({ length: random(9) }, () => random(60)));
+            time.push(...[...own].sort((a, b) => a - b));
+            first.push(time.length);
+        }
+        const many = {
+            ...curves,
+            first: Uint32Array.from(first),
+            time: Float64Array.from(time),
+            level: Float64Array.from(time, () => random(50)),
+        };
+        const all = [0, 1, 2, 3, 4],
+            edges = Float64Array.of(3, 10, 11, 30, 55);
+        const sum = (ns: number) => all.reduce((sum, each) => sum + levelAt(many, each, ns), 0);
+        crests(many, all, edges, -1).forEach((at, interval) => {
+            const moments = Array.from(
+                { length: edges[interval + 1]! - edges[interval]! },
+                (_, ns) => edges[interval]! + ns,
+            );
+            const most = Math.max(...moments.map(sum));
+            assert.equal(
+                at,
+                moments.find((ns) => sum(ns) === most),
+            );
+        });
+    }
+});
+
 test("a click near a crest means the crest; elsewhere it means the instant before", () => {
     const x = [100, 1234, 2000],
         heights = [80, 9070, 80];

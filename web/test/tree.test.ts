@@ -2,8 +2,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { buildFlame } from "../src/model/flame.ts";
 import { callEdges, edgesOf, pruneGraph, toDot } from "../src/model/graph.ts";
-import { TreePasses, both, type Tree } from "../src/model/tree.ts";
-import { checkTree } from "../src/model/profile.ts";
+import { TreePasses, both, listed, type Tree } from "../src/model/tree.ts";
+import { checkTree, type CallTree } from "../src/model/profile.ts";
+import { groundOf, sumOf, throughFunction } from "../src/model/sandwich.ts";
+import { atOnce } from "../src/model/slices.ts";
 
 /* A random tree, one to three lines a code; recursion is common since there are few functions. */
 function randomTree(random: () => number): Tree {
@@ -91,6 +93,59 @@ test(`who asked through a wrapper, and through which (SEED=${seed})`, () => {
         assert.ok(passes.wrapperLines(false).every((line) => line === -1));
     }
     assert.ok(common > 0);
+});
+
+test(`the site of a node is found without a list of all nodes, and of sites that do not rise (SEED=${seed})`, () => {
+    for (let round = 0; round < 300; round++) {
+        const random = randoms(seed + round),
+            tree = randomTree(random),
+            sites = [...tree.siteNode];
+        if (round % 3 === 1) sites.sort(() => random() - 0.5);
+        if (round % 3 === 2) sites.push(...sites.slice(-2)); /* one node's twice */
+        const made = { ...tree, siteNode: Uint32Array.from(sites) },
+            known = new TreePasses(made).siteOfNode(),
+            passes = new TreePasses(made);
+        for (let node = 0; node <= tree.nodeCount; node++)
+            assert.equal(passes.siteOf(node), known[node] ?? -1, `node ${node} of ${sites}`);
+    }
+});
+
+test(`what a pane says of a function equals the slow way (SEED=${seed})`, () => {
+    for (let round = 0; round < 300; round++) {
+        const random = randoms(seed + round),
+            tree = randomTree(random),
+            passes = new TreePasses(tree),
+            of = { tree, passes } as unknown as CallTree,
+            hide = random() < 0.5;
+        const column = Float64Array.from(tree.siteNode, () => Math.floor(random() * 100) - 30);
+        const wanted =
+            random() < 0.5 ? null : Uint8Array.from(tree.siteNode, () => (random() < 0.6 ? 1 : 0));
+        const counts = (site: number) => !wanted || !!wanted[site],
+            drawn = column.map((value) => Math.max(0, value)),
+            sites = [...tree.siteNode.keys()].filter(counts);
+        const ground = atOnce(groundOf(passes, column, wanted, hide));
+        assert.deepEqual([...ground.column], [...drawn]);
+        assert.deepEqual(ground.edges, callEdges(passes, drawn, wanted, hide));
+        assert.equal(
+            ground.whole,
+            sites.reduce((sum, site) => sum + drawn[site]!, 0),
+        );
+        for (let key = 0; key < tree.keyCount; key++) {
+            const through = atOnce(throughFunction(of, key, wanted, hide)),
+                lines = passes.exclusiveLines(hide);
+            const inside = sites.filter((site) =>
+                frames(tree, tree.siteNode[site]!).some((line) => tree.lineKey[line] === key),
+            );
+            const own = sites.filter((site) => tree.lineKey[lines[site]!] === key);
+            assert.deepEqual([...through.inclusive], inside);
+            assert.deepEqual([...through.exclusive], own);
+            assert.deepEqual([...listed(through.isThrough)], inside);
+            assert.equal(
+                sumOf(column, through.inclusive),
+                inside.reduce((sum, site) => sum + column[site]!, 0),
+            );
+        }
+    }
 });
 
 test(`passes equal the slow way (SEED=${seed})`, () => {

@@ -116,6 +116,18 @@ export function raised(
     return held.map((own, at) => own + part * (highest[at]! - own));
 }
 
+/* The first of numbers that rise which is not less. */
+function placeIn(rising: Float64Array, number: number): number {
+    let low = 0,
+        high = rising.length;
+    while (low < high) {
+        const middle = (low + high) >> 1;
+        if (rising[middle]! < number) low = middle + 1;
+        else high = middle;
+    }
+    return low;
+}
+
 /* The instants that a chart shows, one for each interval between two edges: that at which the chosen
  * curves together are highest. The moment of the program's own peak is the instant of its interval. A
  * chart of even samples would miss whatever rises and falls between two of them. */
@@ -126,29 +138,35 @@ export function crests(
     peak: number,
 ): Float64Array {
     const intervals = Math.max(0, edges.length - 1);
-    const changes: [number, number][] = [];
+    const times: number[] = [],
+        changes: number[] = [];
     let total = 0;
     for (const curve of chosen) {
         let level = levelAt(curves, curve, edges[0]!);
         total += level;
         for (let at = curves.first[curve]!; at < curves.first[curve + 1]!; at++) {
             if (curves.time[at]! <= edges[0]! || curves.time[at]! >= edges[intervals]!) continue;
-            changes.push([curves.time[at]!, curves.level[at]! - level]);
+            times.push(curves.time[at]!);
+            changes.push(curves.level[at]! - level);
             level = curves.level[at]!;
         }
     }
-    changes.sort((a, b) => a[0] - b[0]);
+    /* numbers are sorted in a fraction of the time of pairs: of each time all changes stand at its first place */
+    const rising = Float64Array.from(times).sort(),
+        change = new Float64Array(rising.length);
+    changes.forEach((each, at) => {
+        change[placeIn(rising, times[at]!)]! += each;
+    });
     let next = 0;
     return Float64Array.from({ length: intervals }, (_, interval) => {
         let best = edges[interval]!,
             most = -1;
         const look = (ns: number) => {
-            while (next < changes.length && changes[next]![0] <= ns) total += changes[next++]![1];
+            while (next < rising.length && rising[next]! <= ns) total += change[next++]!;
             if (total > most) [most, best] = [total, ns];
         };
         look(edges[interval]!);
-        while (next < changes.length && changes[next]![0] < edges[interval + 1]!)
-            look(changes[next]![0]);
+        while (next < rising.length && rising[next]! < edges[interval + 1]!) look(rising[next]!);
         return peak >= edges[interval]! && peak < edges[interval + 1]! ? peak : best;
     });
 }

@@ -80,12 +80,11 @@ async function ofCurves(
 ): Promise<Moment> {
     const made = blank(of, ns, "curves", false);
     if (profile.has("curves")) {
-        const curves = readCurves(await profile.columns("curves")),
-            siteOf = of.passes.siteOfNode();
+        const curves = readCurves(await profile.columns("curves"));
         await breathe();
         for (let curve = 0; curve < curves.node.length; curve++) {
             if ((curve & 0x3ff) === 0x3ff) await breathe();
-            const site = siteOf[curves.node[curve]!] ?? -1;
+            const site = of.passes.siteOf(curves.node[curve]!);
             if (site < 0) continue;
             const level = levelAt(curves, curve, ns);
             made.level[site]! += level;

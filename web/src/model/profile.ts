@@ -243,6 +243,13 @@ export function wrapperOf({ passes, names }: CallTree, node: number, line: numbe
     return wrapper < 0 ? "" : names.shortOfLine(wrapper);
 }
 
+/* Of a path its frames that are no library's; of one that has no others, all. */
+export function ownLines({ tree, passes }: CallTree, node: number): readonly number[] {
+    const all = passes.path(node),
+        own = all.filter((at) => !tree.lineLibrary[at]);
+    return own.length ? own : all;
+}
+
 /* Who called the line of a path, nearest first: what tells apart the paths of one function that
  * allocates. */
 export function callersOf({ tree, names }: CallTree, node: number, line: number): string {

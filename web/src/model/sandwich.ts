@@ -1,16 +1,17 @@
 /* One function in the midst of its callers and callees: what it holds, itself and with all below, in
  * several metrics; who calls it and whom it calls, and its level over time. */
 import { sumsAt, type Curves } from "./curves.ts";
-import type { Edge } from "./graph.ts";
+import { edgesOf, type Edge } from "./graph.ts";
 import type { CallTree } from "./profile.ts";
 import type { Work } from "./slices.ts";
-import type { Wanted } from "./tree.ts";
+import { listed, type TreePasses, type Wanted } from "./tree.ts";
 import { exact } from "./units.ts";
 
-/* By site: does its path lead through the function? And: is it listed under it? */
+/* Sites whose path leads through the function, by site and as a list; and those that are listed under it. */
 export interface Through {
-    inclusive: Uint8Array;
-    exclusive: Uint8Array;
+    isThrough: Uint8Array;
+    inclusive: Uint32Array;
+    exclusive: Uint32Array;
 }
 
 export function* throughFunction(
@@ -21,21 +22,43 @@ export function* throughFunction(
 ): Work<Through> {
     const matches = new Uint8Array(tree.keyCount);
     matches[key] = 1;
-    const inclusive = yield* passes.throughInSlices(matches);
+    const isThrough = yield* passes.throughInSlices(matches);
     const lines = yield* passes.exclusiveLinesInSlices(hide),
-        exclusive = new Uint8Array(inclusive.length);
-    for (let site = 0; site < inclusive.length; site++) {
+        isOwn = new Uint8Array(isThrough.length);
+    for (let site = 0; site < isThrough.length; site++) {
         if ((site & 0x3fff) === 0x3fff) yield;
-        if (wanted && !wanted[site]) inclusive[site] = 0;
-        else if (tree.lineKey[lines[site]!] === key) exclusive[site] = 1;
+        if (wanted && !wanted[site]) isThrough[site] = 0;
+        else if (tree.lineKey[lines[site]!] === key) isOwn[site] = 1;
     }
-    return { inclusive, exclusive };
+    return { isThrough, inclusive: listed(isThrough), exclusive: listed(isOwn) };
 }
 
-export function sumOf(column: ArrayLike<number>, wanted: Uint8Array): number {
+export function sumOf(column: ArrayLike<number>, sites: Uint32Array): number {
     let sum = 0;
-    for (let site = 0; site < wanted.length; site++) if (wanted[site]) sum += column[site]!;
+    for (let at = 0; at < sites.length; at++) sum += column[sites[at]!]!;
     return sum;
+}
+
+/* What every pane of a graph reads, whatever function it is about. */
+export interface Ground {
+    column: Float64Array; /* what is drawn */
+    edges: readonly Edge[];
+    whole: number;
+}
+
+export function* groundOf(
+    passes: TreePasses,
+    shown: ArrayLike<number>,
+    wanted: Wanted,
+    hide: boolean,
+): Work<Ground> {
+    const column = drawnPart(shown),
+        edges = yield* edgesOf(passes, column, wanted, hide);
+    yield;
+    let whole = 0;
+    for (let site = 0; site < column.length; site++)
+        if (!wanted || wanted[site]) whole += column[site]!;
+    return { column, edges, whole };
 }
 
 /* What a flame graph gives width to: what went, or is not known, has none. */
@@ -103,12 +126,11 @@ export function* levelOver(
     endNs: number,
     count: number,
 ): Work<Float64Array | null> {
-    const siteOf = yield* passes.siteOfNodeInSlices(),
-        levels = new Float64Array(count),
+    const levels = new Float64Array(count),
         moments = levels.map((_, at) => (endNs * (at + 0.5)) / count);
     const chosen: number[] = [];
     curves.node.forEach((node, curve) => {
-        const site = siteOf[node] ?? -1;
+        const site = passes.siteOf(node);
         if (site >= 0 && wanted[site]) chosen.push(curve);
     });
     for (let first = 0; first < chosen.length; first += AT_ONCE) {

@@ -86,6 +86,21 @@ export class TreePasses {
         }
         return (this.#sites = sites);
     }
+    /* Of single nodes: sites rise by node (doc/API.md), and are found without a list of all nodes. */
+    #isRising: boolean | null = null;
+    siteOf(node: number): number {
+        const { siteNode } = this.tree;
+        this.#isRising ??= siteNode.every((each, at) => at === 0 || siteNode[at - 1]! <= each);
+        if (this.#sites || !this.#isRising) return this.siteOfNode()[node] ?? -1;
+        let low = 0,
+            high = siteNode.length;
+        while (low < high) {
+            const middle = (low + high) >> 1;
+            if (siteNode[middle]! <= node) low = middle + 1;
+            else high = middle;
+        }
+        return low > 0 && siteNode[low - 1] === node ? low - 1 : -1;
+    }
 
     /* Walks that several views may ask for at a time. */
     readonly #walks = new SharedWork();
@@ -465,6 +480,14 @@ function siteNodesOf(siteNode: Uint32Array, inside: Uint8Array): Uint8Array {
     const wanted = new Uint8Array(siteNode.length);
     for (let site = 0; site < siteNode.length; site++) wanted[site] = inside[siteNode[site]!]!;
     return wanted;
+}
+
+/* The sites that a mask has, rising. */
+export function listed(mask: Uint8Array): Uint32Array {
+    const list = new Uint32Array(mask.length);
+    let count = 0;
+    for (let site = 0; site < mask.length; site++) if (mask[site]) list[count++] = site;
+    return list.slice(0, count);
 }
 
 export function both(a: Wanted, b: Wanted): Wanted {

@@ -587,6 +587,9 @@ export function shownMetric(of: Profile, usual: string, now = state.value): stri
     return rangeShown(of, now) ? now.metric || RANGE : metricOr(of, usual, now);
 }
 
+/* What wantedSites() depends on: a range is not of it. */
+export const sitesKey = (now = state.value) => [now.fn, now.node, sizeKey(now)].join();
+
 /* What pathSites() and the figures depend on: for keys of Profile.work and inputs of effects. */
 export function pathKey(now = state.value): string {
     const { node, from, to, hide } = now;

@@ -18,7 +18,7 @@ import {
 import { searcher } from "../model/search.ts";
 import { sumOf } from "../model/sandwich.ts";
 import { inIdle } from "../model/slices.ts";
-import { both } from "../model/tree.ts";
+import { both, listed } from "../model/tree.ts";
 import { exact, format, share } from "../model/units.ts";
 import { getOption, withOptions, type ViewState } from "../state/url.ts";
 import { focusKey, rangeOf, rangeShown, shownMetric, wantedSites } from "../state/profiles.ts";
@@ -110,6 +110,16 @@ function listOf(profile: Profile, asked: Asked, inclusive: boolean): Promise<Lis
     );
 }
 
+/* Rows of the same columns, in whatever order these stand: the metric that is shown is the first. */
+export const keptRows = (
+    profile: Pick<Profile, "work">,
+    needed: readonly string[],
+    inclusive: boolean,
+    now: ViewState,
+    make: () => Promise<FunctionRow[]>,
+): Promise<FunctionRow[]> =>
+    profile.work(["rows", [...needed].sort(), inclusive, focusKey(now)].join(), make);
+
 async function makeList(
     profile: Profile,
     { columns, metric, inRange, now }: Asked,
@@ -127,17 +137,20 @@ async function makeList(
             : [],
     );
     const wanted = wantedSites(tree, now);
-    const rows = await functionRows(profile, tree, needed, wanted, inclusive, now.hide, more);
-    const known = (column: ArrayLike<number>) =>
-        knownByKey(tree, column, wanted, inclusive, now.hide);
-    if (range) {
-        forgetUnknown(rows, RANGE, known(range.isKnown));
-        forgetUnknown(rows, GROWTH, known(range.growth.known));
-    }
-    for (const name of needed) {
-        const column = await profile.knownColumn(name);
-        if (column) forgetUnknown(rows, name, known(column));
-    }
+    const rows = await keptRows(profile, needed, inclusive, now, async () => {
+        const rows = await functionRows(profile, tree, needed, wanted, inclusive, now.hide, more);
+        const known = (column: ArrayLike<number>) =>
+            knownByKey(tree, column, wanted, inclusive, now.hide);
+        if (range) {
+            forgetUnknown(rows, RANGE, known(range.isKnown));
+            forgetUnknown(rows, GROWTH, known(range.growth.known));
+        }
+        for (const name of needed) {
+            const column = await profile.knownColumn(name);
+            if (column) forgetUnknown(rows, name, known(column));
+        }
+        return rows;
+    });
     const whole = await wholeOf(profile, metric, wanted);
     const column = more.get(metric) ?? (await profile.column(metric));
     return { profile, rows, whole, columns, metric, inclusive, tree, column, wanted };
@@ -383,7 +396,7 @@ function sumOfPaths(
 ): number {
     const keys = new Uint8Array(tree.keyCount);
     for (const row of rows) keys[row.key] = 1;
-    if (inclusive) return sumOf(column, both(passes.through(keys), wanted)!);
+    if (inclusive) return sumOf(column, listed(both(passes.through(keys), wanted)!));
     const lines = passes.exclusiveLines(state.value.hide);
     let sum = 0;
     for (let site = 0; site < lines.length; site++)

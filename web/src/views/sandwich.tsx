@@ -4,11 +4,10 @@ import { useEffect } from "preact/hooks";
 import type { JSX } from "preact";
 import { readCurves } from "../model/curves.ts";
 import { choiceMark, placeOfKey } from "../model/focus.ts";
-import { edgesOf } from "../model/graph.ts";
 import { shortName } from "../model/names.ts";
 import { derive, fileName, GROWTH, RANGE, type Profile } from "../model/profile.ts";
 import {
-    drawnPart,
+    groundOf,
     levelOver,
     neighbours,
     sumOf,
@@ -16,13 +15,14 @@ import {
     unknownIn,
     unknownSaid,
     wentPart,
+    type Ground,
     type Neighbour,
 } from "../model/sandwich.ts";
 import { bytes, exact, format, share } from "../model/units.ts";
 import { focusKey, shownColumn, wantedSites } from "../state/profiles.ts";
-import { breathe, inIdle, inSlices } from "../model/slices.ts";
+import { breathe, inIdle, inSlices, type Work } from "../model/slices.ts";
 import { go, link, state } from "../state/state.ts";
-import { withOptions } from "../state/url.ts";
+import { withOptions, type ViewState } from "../state/url.ts";
 import { Ready, useLoaded, type Loaded } from "../widgets/states.tsx";
 import { HolderBars } from "./owners.tsx";
 import type { Drawn } from "./flame.tsx";
@@ -62,33 +62,53 @@ const neededOf = (profile: Profile): Set<string> =>
         ].filter((name) => profile.metric(name)?.recorded),
     );
 
+const groundKey = (metric: string, now: ViewState) => ["ground", metric, focusKey(now)].join();
+
+async function groundWork({ profile, tree, metric, now }: Drawn): Promise<Work<Ground>> {
+    const shown = await shownColumn(profile, tree, metric, now);
+    return groundOf(tree.passes, shown, wantedSites(tree, now), now.hide);
+}
+
 /* What every pane needs, before the first is asked for: a graph that stands is soon zoomed. */
-export function useSandwichSoon({ profile, tree, now }: Drawn): void {
+export function useSandwichSoon(drawn: Drawn): void {
+    const { profile, tree, metric, now } = drawn;
     useEffect(() => {
         if (profile.summary.state === "recording") return;
-        const work = tree.passes.callsInSlices(now.hide);
-        void inIdle(work);
+        let isLeft = false,
+            work: Work<Ground> | null = null;
+        const make = async () => {
+            const begun = await groundWork(drawn);
+            if (isLeft) return;
+            work = begun;
+            const ground = await inIdle(begun);
+            if (!isLeft) await profile.work(groundKey(metric, now), () => Promise.resolve(ground));
+        };
         void Promise.all([
+            make(),
             ...[...neededOf(profile)].map((name) => profile.column(name)),
             profile.has("curves") && profile.columns("curves"),
         ]).catch(() => undefined); /* who asks for it is told why it does not come */
-        return () => void work.return(undefined as never);
-    }, [profile, tree, now.hide]);
+        return () => {
+            isLeft = true;
+            work?.return(undefined as never);
+        };
+    }, [profile, tree, metric, focusKey(now)]);
 }
 
 /* Of what the graph above it is of. While another function is on its way the whole pane is of the last. */
-export function Sandwich({ profile, tree, metric, now, chosen }: Drawn & Of): JSX.Element {
-    const { hide } = now;
+export function Sandwich({ chosen, ...drawn }: Drawn & Of): JSX.Element {
+    const { profile, tree, metric, now } = drawn,
+        { hide } = now;
     const loaded = useLoaded(
         () =>
             profile.work(
                 ["sandwich", metric, chosen, focusKey(now)].join(),
                 async (): Promise<Found> => {
                     const wanted = wantedSites(tree, now);
-                    const shown = await shownColumn(profile, tree, metric, now),
-                        column = drawnPart(shown);
-                    const edges = await profile.work(["edges", metric, focusKey(now)].join(), () =>
-                        inSlices(edgesOf(tree.passes, column, wanted, hide)),
+                    const shown = await shownColumn(profile, tree, metric, now);
+                    const { column, edges, whole } = await profile.work(
+                        groundKey(metric, now),
+                        async () => inSlices(await groundWork(drawn)),
                     );
                     await breathe();
                     const through = await inSlices(throughFunction(tree, chosen, wanted, hide));
@@ -118,19 +138,15 @@ export function Sandwich({ profile, tree, metric, now, chosen }: Drawn & Of): JS
                                       all: sumOf(wentPart(shown), through.inclusive),
                                   }
                                 : null,
-                        unknown: unknownIn(shown, through.inclusive),
-                        whole: column.reduce(
-                            (sum, value, site) =>
-                                value > 0 && (!wanted || wanted[site]) ? sum + value : sum,
-                            0,
-                        ),
+                        unknown: unknownIn(shown, through.isThrough),
+                        whole,
                         levels:
                             curves &&
                             (await inSlices(
                                 levelOver(
                                     tree,
                                     curves,
-                                    through.inclusive,
+                                    through.isThrough,
                                     profile.durationNs,
                                     MOMENTS,
                                 ),

@@ -5,6 +5,7 @@ import { useMemo } from "preact/hooks";
 import type { JSX } from "preact";
 import { shortName } from "../model/names.ts";
 import { type CallTree, type Profile } from "../model/profile.ts";
+import { listed } from "../model/tree.ts";
 import { bytes, count, duration, exact, share } from "../model/units.ts";
 import { focusKey, wantedSites } from "../state/profiles.ts";
 import { go, link, state } from "../state/state.ts";
@@ -146,7 +147,7 @@ function OfRegion({ profile }: ViewProps): JSX.Element {
                 const of = await profile.callTree();
                 return spreadOf(
                     profile,
-                    wantedSites(of, now) ?? new Uint8Array(of.tree.siteNode.length).fill(1),
+                    listed(wantedSites(of, now) ?? new Uint8Array(of.tree.siteNode.length).fill(1)),
                 );
             }),
         [profile, focusKey(now)],

@@ -8,12 +8,20 @@ import { choiceMark, keyOfChoice, placeOfKey } from "../model/focus.ts";
 import { linesOf, type Lines, type LineSums } from "../model/lines.ts";
 import { functionRows, type FunctionRow } from "../model/functions.ts";
 import { shortName } from "../model/names.ts";
-import { baseName, derive, type CallTree, type Profile, fileName } from "../model/profile.ts";
+import {
+    baseName,
+    derive,
+    ownLines,
+    type CallTree,
+    type Profile,
+    fileName,
+} from "../model/profile.ts";
 import { searcher } from "../model/search.ts";
-import { inSlices } from "../model/slices.ts";
-import { both } from "../model/tree.ts";
+import { sumOf } from "../model/sandwich.ts";
+import { breathe, inSlices } from "../model/slices.ts";
+import { both, listed } from "../model/tree.ts";
 import { exact, format, share, type Unit } from "../model/units.ts";
-import { focusKey, shownColumn, shownMetric, wantedSites } from "../state/profiles.ts";
+import { focusKey, shownColumn, shownMetric, sitesKey, wantedSites } from "../state/profiles.ts";
 import { go, link, state } from "../state/state.ts";
 import { getOption, withOptions } from "../state/url.ts";
 import { Code, type LineFigures } from "../widgets/code.tsx";
@@ -62,7 +70,8 @@ export function SourceView({ profile }: ViewProps): JSX.Element {
                     column = await shownColumn(profile, of, metric, now),
                     wanted = wantedSites(of, now);
                 const sums = await inSlices(lines.sums(column, wanted, hide));
-                return { profile, metric, key: focusKey(now), of, lines, column, wanted, ...sums };
+                const keys = { key: focusKey(now), sites: sitesKey(now) };
+                return { profile, metric, ...keys, of, lines, column, wanted, ...sums };
             }),
         [profile, metric, focusKey(now)],
     );
@@ -74,6 +83,7 @@ interface Data extends LineSums {
     profile: Profile;
     metric: string;
     key: string;
+    sites: string; /* what `wanted` depends on */
     of: CallTree;
     lines: Lines;
     column: Float64Array;
@@ -448,13 +458,6 @@ function Bare({
     );
 }
 
-/* Of a path its frames that are no library's; of one that has no others, all. */
-function ownLines(of: CallTree, node: number): readonly number[] {
-    const all = [...of.passes.path(node)],
-        own = all.filter((at) => !of.tree.lineLibrary[at]);
-    return own.length ? own : all;
-}
-
 const detail = [
     "alloc_count",
     "alloc_bytes",
@@ -468,16 +471,20 @@ const detail = [
     "recycling_ratio",
 ];
 
-interface LineFacts {
+/* What blocks of a line's call paths are like: whatever metric and range are shown. */
+interface LineBlocks {
+    sites: Uint32Array;
     figures: { name: string; sure: string; value: number }[];
     spread: Spreads;
+}
+interface LineFacts extends LineBlocks {
     of: CallTree;
     order: readonly number[]; /* its sites, those with most first */
     column: Float64Array;
 }
 
 /* The sums of all that `detail` needs, over some call paths. */
-async function sumsOf(profile: Profile, sites: Uint8Array): Promise<Map<string, number>> {
+async function sumsOf(profile: Profile, sites: Uint32Array): Promise<Map<string, number>> {
     const needed = new Set(
         detail.flatMap((name) => {
             const derived = profile.derived(name);
@@ -495,26 +502,18 @@ async function sumsOf(profile: Profile, sites: Uint8Array): Promise<Map<string, 
     for (const name of needed) {
         if (!profile.metric(name)?.recorded) continue;
         const column = await profile.column(name);
-        let sum = 0;
-        for (let site = 0; site < sites.length; site++) if (sites[site]) sum += column[site]!;
-        sums.set(name, sum);
+        sums.set(name, sumOf(column, sites));
+        await breathe();
     }
     return sums;
 }
 
-/* What a line's call paths have: the metrics of `detail`, sizes and lifetimes, the largest
- * paths. */
-async function whatOfLine(data: Data, group: number): Promise<LineFacts> {
-    const { profile, of, lines } = data;
-    const sites = both(await inSlices(lines.sitesThrough(group)), data.wanted)!;
+async function blocksOfLine(data: Data, group: number): Promise<LineBlocks> {
+    const { profile, lines } = data;
+    const sites = listed(both(await inSlices(lines.sitesThrough(group)), data.wanted)!);
     const sums = await sumsOf(profile, sites);
     const sure = (name: string) =>
         sureTo(profile, name, sums.get(name) ?? 0, sums.get(varianceOf(profile, name) ?? "") ?? 0);
-    const column = data.column;
-    const through: number[] = [];
-    for (let site = 0; site < sites.length; site++)
-        if (sites[site] && column[site]! > 0) through.push(site);
-    const order = through.sort((a, b) => column[b]! - column[a]!);
     const figures = detail.map((name) => {
         const derived = profile.derived(name);
         return {
@@ -525,13 +524,19 @@ async function whatOfLine(data: Data, group: number): Promise<LineFacts> {
                 : (sums.get(name) ?? NaN),
         };
     });
-    return {
-        figures,
-        spread: await spreadOf(profile, sites),
-        of,
-        order,
-        column,
-    };
+    return { sites, figures, spread: await spreadOf(profile, sites) };
+}
+
+/* What a line's call paths have: the metrics of `detail`, sizes and lifetimes, the largest
+ * paths. */
+async function whatOfLine(data: Data, group: number): Promise<LineFacts> {
+    const { profile, of, column } = data;
+    const blocks = await profile.work(["line", group, data.sites].join(), () =>
+        blocksOfLine(data, group),
+    );
+    const order = [...blocks.sites.filter((site) => column[site]! > 0)];
+    order.sort((a, b) => column[b]! - column[a]!);
+    return { ...blocks, of, order, column };
 }
 
 function LineFigures({
@@ -593,7 +598,7 @@ function Leading({ data, file, line }: { data: Data; file: number; line: number 
         async () =>
             !group
                 ? null
-                : profile.work(["line", group, metric, data.key].join(), () =>
+                : profile.work(["leading", group, metric, data.key].join(), () =>
                       whatOfLine(data, group),
                   ),
         [group, data],

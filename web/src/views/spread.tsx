@@ -3,6 +3,7 @@
  * mean. All blocks of a path therefore count in the bin of its mean. */
 import type { JSX } from "preact";
 import type { Profile } from "../model/profile.ts";
+import { breathe, inSlices, type Work } from "../model/slices.ts";
 import { bytes, count, duration, exact } from "../model/units.ts";
 import { Bars, type Bar } from "../widgets/bars.tsx";
 
@@ -16,29 +17,39 @@ export interface Spreads {
     lifetimes: Spread | null;
 }
 
-function spread(
-    sites: Uint8Array,
-    sum: Float64Array,
-    number: Float64Array,
-    low: Float64Array,
-    high: Float64Array,
-): Spread | null {
+/* Sites between two moments at which the work can be left. */
+const OFTEN = 0xfff;
+
+/* By site: what is divided by what, and the limits of both. */
+interface Measured {
+    sum: (site: number) => number;
+    times: (site: number) => number;
+    low: ArrayLike<number>;
+    high: ArrayLike<number>;
+}
+
+export function* spread(
+    sites: Uint32Array,
+    { sum, times, low, high }: Measured,
+): Work<Spread | null> {
     const blocks = new Map<number, number>();
     let least = Infinity,
         most = -Infinity;
-    sites.forEach((wanted, site) => {
-        const times = number[site]!;
-        if (!wanted || !(times > 0)) return;
-        const mean = sum[site]! / times,
+    for (let at = 0; at < sites.length; at++) {
+        if ((at & OFTEN) === OFTEN) yield;
+        const site = sites[at]!,
+            number = times(site);
+        if (!(number > 0)) continue;
+        const mean = sum(site) / number,
             bin = mean < 1 ? 0 : 2 ** Math.floor(Math.log2(mean));
-        blocks.set(bin, (blocks.get(bin) ?? 0) + times);
+        blocks.set(bin, (blocks.get(bin) ?? 0) + number);
         if (low[site]! < least) least = low[site]!;
         if (high[site]! > most) most = high[site]!;
-    });
+    }
     return blocks.size && most >= least ? { low: least, high: most, blocks } : null;
 }
 
-export async function spreadOf(profile: Profile, sites: Uint8Array): Promise<Spreads> {
+export async function spreadOf(profile: Profile, sites: Uint32Array): Promise<Spreads> {
     const names = [
         "alloc_bytes",
         "realloc_bytes",
@@ -53,13 +64,24 @@ export async function spreadOf(profile: Profile, sites: Uint8Array): Promise<Spr
     ];
     if (names.some((name) => !profile.metric(name)?.recorded))
         return { sizes: null, lifetimes: null };
-    const [bytesOf, grown, made, times, low, high, lived, freed, shortest, longest] =
-        (await Promise.all(names.map((name) => profile.column(name)))) as Float64Array[];
-    const add = (a: Float64Array, b: Float64Array) => a.map((value, at) => value + b[at]!);
-    return {
-        sizes: spread(sites, add(bytesOf!, grown!), add(made!, times!), low!, high!),
-        lifetimes: spread(sites, lived!, freed!, shortest!, longest!),
-    };
+    const columns = await Promise.all(names.map((name) => profile.column(name)));
+    const of = (at: number) => columns[at]!;
+    const [bytesOf, grown, made, moved] = [of(0), of(1), of(2), of(3)],
+        [lived, freed] = [of(6), of(7)];
+    await breathe();
+    const sizes = spread(sites, {
+        sum: (site) => bytesOf[site]! + grown[site]!,
+        times: (site) => made[site]! + moved[site]!,
+        low: of(4),
+        high: of(5),
+    });
+    const lifetimes = spread(sites, {
+        sum: (site) => lived[site]!,
+        times: (site) => freed[site]!,
+        low: of(8),
+        high: of(9),
+    });
+    return { sizes: await inSlices(sizes), lifetimes: await inSlices(lifetimes) };
 }
 
 function barsOf(of: Spread, unit: (value: number) => string): Bar[] {

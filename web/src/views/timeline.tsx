@@ -648,10 +648,9 @@ function groupCurves(
     const { tree, passes } = of;
     const wanted = wantedSites(of);
     const lines = passes.exclusiveLines(hide);
-    const siteOf = passes.siteOfNode();
     const groups = new Map<number, Group>();
     for (let curve = 0; curve < curves.node.length; curve++) {
-        const site = siteOf[curves.node[curve]!] ?? -1;
+        const site = passes.siteOf(curves.node[curve]!);
         if (site < 0 || (wanted && !wanted[site])) continue;
         let most = levelAt(curves, curve, range[0]);
         for (let point = curves.first[curve]!; point < curves.first[curve + 1]!; point++)
@@ -703,7 +702,6 @@ function CurvesCard({
     const loaded = useLoaded(async () => {
         const tree = await profile.callTree();
         /* what groups of curves are made of, which are drawn at once */
-        await inSlices(tree.passes.siteOfNodeInSlices());
         await inSlices(tree.passes.exclusiveLinesInSlices(hide));
         return { tree, curves: readCurves(await profile.columns("curves")), hide };
     }, [profile, hide]);
@@ -854,6 +852,8 @@ function MomentCard({ profile, at }: ViewProps & { at: number }): JSX.Element {
     const { hide } = state.value;
     const loaded = useLoaded(async () => {
         const [of, held] = await Promise.all([profile.callTree(), profile.columns(`at/${at}`)]);
+        await inSlices(of.passes.siteOfNodeInSlices());
+        await inSlices(of.passes.exclusiveLinesInSlices(hide));
         return {
             of,
             header: held.header,
