@@ -9,6 +9,7 @@ import {
     format,
     onAxis,
     share,
+    times,
     signed,
 } from "../src/model/units.ts";
 import { shortName } from "../src/model/names.ts";
@@ -17,6 +18,19 @@ import { fateOf } from "../src/views/leaks.tsx";
 import { parseSuppressions } from "../src/model/suppressions.ts";
 import { squarify } from "../src/widgets/treemap.tsx";
 import { fitting, toCsv } from "../src/widgets/table.tsx";
+
+test("more than twice the whole is so many times of it, as the text says it", () => {
+    assert.deepEqual([0.123, 1, 1.99, 1.995, 2.7, 9.94, 9.96, 270].map(times), [
+        "12.3 %",
+        "100 %",
+        "199 %",
+        "2.0 times",
+        "2.7 times",
+        "9.9 times",
+        "10 times",
+        "270 times",
+    ]);
+});
 
 test("figures read as in the text report", () => {
     const kinds: Record<string, (value: number) => string> = {

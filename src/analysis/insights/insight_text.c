@@ -23,6 +23,15 @@ static enum tone insight_text_tone_of(enum insight_severity severity)
                                         : TONE_DIM;
 }
 
+/* "12.3 %", and from 200 % on "2.7 times": what blocks cost beside the peak may be more than it. */
+static void insight_text_add_share(struct strbuf *out, double share)
+{
+    if (share >= 1.995)
+        strbuf_addf(out, "%.*f times", share < 9.95 ? 1 : 0, share);
+    else
+        strbuf_add_string(out, human_percent(share, 1).text);
+}
+
 static void insight_text_add_value(struct strbuf *out, enum insight_unit unit, uint64_t number,
                                    double real, const char *string)
 {
@@ -37,7 +46,7 @@ static void insight_text_add_value(struct strbuf *out, enum insight_unit unit, u
         strbuf_add_string(out, human_duration(number).text);
         break;
     case INSIGHT_SHARE:
-        strbuf_add_string(out, human_percent(real, 1).text);
+        insight_text_add_share(out, real);
         break;
     case INSIGHT_RATIO:
         strbuf_addf(out, "%.3g", real);

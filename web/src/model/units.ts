@@ -73,6 +73,10 @@ export function share(value: number): string {
     return `${sign}${percent.toFixed(1)} %`;
 }
 
+/* "12.3 %", and from 200 % on "2.7 times": of what may be more than that which it is measured by. */
+export const times = (value: number): string =>
+    value < 1.995 ? share(value) : `${value.toFixed(value < 9.95 ? 1 : 0)} times`;
+
 /* For the axes of charts: "4 MiB" for "4.00 MiB". */
 export function onAxis(text: string): string {
     return text.replace(/(\d)\.0+(?=\D|$)|(\.\d*?[1-9])0+(?=\D|$)/, "$1$2");

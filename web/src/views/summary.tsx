@@ -18,7 +18,7 @@ import {
 import { verdictOf } from "../model/verdict.ts";
 import { shortName } from "../model/names.ts";
 import { baseName, type Profile, fileName, filePlace, titleOf } from "../model/profile.ts";
-import { duration, exact, format, isKnown, share, type Unit } from "../model/units.ts";
+import { duration, exact, format, isKnown, share, times, type Unit } from "../model/units.ts";
 import { go, link } from "../state/state.ts";
 import type { ViewState } from "../state/url.ts";
 import { theme } from "../state/theme.ts";
@@ -907,7 +907,7 @@ function InsightRow({ insight }: { insight: Insight }): JSX.Element {
             </b>
             <span class="sentence">
                 {href ? <a href={href}>{insight.title}</a> : insight.title}
-                {insight.cost !== null && <span class="dim"> {share(insight.cost)}</span>}
+                {insight.cost !== null && <span class="dim"> {times(insight.cost)}</span>}
                 {place && <span class="dim"> · {place}</span>}
             </span>
             <details open={open} onToggle={(event) => setOpen(event.currentTarget.open)}>
@@ -920,9 +920,11 @@ function InsightRow({ insight }: { insight: Insight }): JSX.Element {
                                 <>
                                     <dt>{each.metric}</dt>
                                     <dd>
-                                        {typeof each.value === "number"
-                                            ? format(each.value, each.unit as Unit)
-                                            : each.value}
+                                        {typeof each.value !== "number"
+                                            ? each.value
+                                            : each.unit === "share"
+                                              ? times(each.value)
+                                              : format(each.value, each.unit as Unit)}
                                     </dd>
                                 </>
                             ))}

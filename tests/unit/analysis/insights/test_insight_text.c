@@ -194,6 +194,28 @@ static void faults_may_be_severe(void **state)
     }
 }
 
+/* What blocks cost beside the peak may be more than it: "270 %" of it reads like a slip. */
+static void a_share_of_more_than_all_is_so_many_times(void **state)
+{
+    (void)state;
+    struct built *built = built_new();
+    built_site(built, built_path(built, "main:1 > waste:2"),
+               (struct call_metrics){.alloc_count = FIGURE_OF(128),
+                                     .alloc_bytes = FIGURE_OF(10 * MIB),
+                                     .free_count = FIGURE_OF(128),
+                                     .slack_bytes = FIGURE_OF(27 * MIB),
+                                     .at_peak_count = FIGURE_OF(128),
+                                     .at_peak_bytes = FIGURE_OF(10 * MIB)});
+    char *text = printed(built_ask(built), 100, true, 0, false);
+    assert_non_null(strstr(text, "peak share 2.7 times"));
+    assert_null(strstr(text, "270"));
+    free(text);
+    text = printed(built->insights, 100, true, 0, true);
+    assert_non_null(strstr(text, "2.7,"));
+    free(text);
+    built_free(built);
+}
+
 int main(void)
 {
     setenv("LC_ALL", "C.UTF-8", 1);
@@ -205,6 +227,7 @@ int main(void)
         cmocka_unit_test(stacks_skip_libraries_and_say_where_they_are_cut),
         cmocka_unit_test(recursion_is_shown_once),
         cmocka_unit_test(severity_goes_by_share_and_amount),
+        cmocka_unit_test(a_share_of_more_than_all_is_so_many_times),
         cmocka_unit_test(faults_may_be_severe),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
