@@ -244,9 +244,19 @@ int held_by_gather(struct gathering *gathering)
 
 /* ---- All of it ------------------------------------------------------------------------------- */
 
-bool held_by_begin_side(struct held_by_side *side, const struct profile *profile)
+static bool *held_by_hidden(const struct profile *profile, const bool *known)
 {
-    *side = (struct held_by_side){profile, held_by_sample(profile), frames_of_libraries(profile),
+    size_t count = 3 * (profile->line_count + 1);
+    bool *hidden = known ? malloc(count * sizeof *hidden) : frames_of_libraries(profile);
+    if (known && hidden)
+        memcpy(hidden, known, count * sizeof *hidden);
+    return hidden;
+}
+
+bool held_by_begin_side(struct held_by_side *side, const struct profile *profile,
+                        const bool *hidden)
+{
+    *side = (struct held_by_side){profile, held_by_sample(profile), held_by_hidden(profile, hidden),
                                   calloc(profile->line_count + 1, sizeof(bool))};
     return side->hidden && side->none_hidden;
 }
@@ -278,20 +288,33 @@ static int held_by_gather_both(struct held_by *holders)
     return error;
 }
 
-int held_by_find(struct held_by *holders, const struct profile *now, const struct profile *before,
-                 enum held_by_what by, const struct held_by_passing *passing)
+static int held_by_find_in(struct held_by *holders, bool there,
+                           const struct held_by_passing *passing)
 {
-    *holders = (struct held_by){.by = by};
-    bool there = held_by_begin_side(&holders->now, now) &&
-                 (!before || held_by_begin_side(&holders->before, before));
     int error = there ? held_by_gather_both(holders) : -ENOMEM;
     if (!error && passing)
         held_by_filter(holders, passing);
-    if (!error && by == HELD_BY_TYPE)
+    if (!error && holders->by == HELD_BY_TYPE)
         error = held_by_fold_types(holders);
     if (error)
         held_by_release(holders);
     return error;
+}
+
+int held_by_find(struct held_by *holders, const struct profile *now, const struct profile *before,
+                 enum held_by_what by, const struct held_by_passing *passing)
+{
+    *holders = (struct held_by){.by = by};
+    bool there = held_by_begin_side(&holders->now, now, NULL) &&
+                 (!before || held_by_begin_side(&holders->before, before, NULL));
+    return held_by_find_in(holders, there, passing);
+}
+
+int held_by_find_hiding(struct held_by *holders, const struct profile *profile, const bool *hidden,
+                        enum held_by_what by)
+{
+    *holders = (struct held_by){.by = by};
+    return held_by_find_in(holders, held_by_begin_side(&holders->now, profile, hidden), NULL);
 }
 
 void held_by_release(struct held_by *holders)

@@ -84,6 +84,10 @@ struct held_by_passing {
  * What is held in all stays. NULL: all pass. 0 or -ENOMEM. */
 int held_by_find(struct held_by *holders, const struct profile *now, const struct profile *before,
                  enum held_by_what by, const struct held_by_passing *passing);
+/* The same of one profile and all call paths, where frames_of_libraries(profile) is known already;
+ * it stays the caller's. NULL: it is not known. */
+int held_by_find_hiding(struct held_by *holders, const struct profile *profile, const bool *hidden,
+                        enum held_by_what by);
 void held_by_release(struct held_by *holders);
 
 /* ---- All looks of one profile ---------------------------------------------------------------- */
@@ -101,8 +105,9 @@ struct held_by_looks {
 };
 /* Is there more than one? */
 bool held_by_has_looks(const struct profile *profile);
-/* 0 or -ENOMEM. */
-int held_by_looks_find(struct held_by_looks *looks, const struct profile *profile);
+/* `hidden`: as of held_by_find_hiding(). 0 or -ENOMEM. */
+int held_by_looks_find(struct held_by_looks *looks, const struct profile *profile,
+                       const bool *hidden);
 void held_by_looks_release(struct held_by_looks *looks);
 /* Members of an object that is open. */
 void held_by_looks_write(struct json *json, const struct held_by_looks *looks);

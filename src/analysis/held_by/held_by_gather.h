@@ -39,7 +39,9 @@ void held_by_add_together(struct strbuf *out, const struct held_by_side *side,
 void held_by_add_reach(struct strbuf *out, const struct style *style,
                        const struct held_by_together *together, const struct profile_holder *of,
                        size_t used);
-/* false: no memory. */
-bool held_by_begin_side(struct held_by_side *side, const struct profile *profile);
+/* `hidden`: frames_of_libraries(profile), if it is known already; it is copied. false: no
+ * memory. */
+bool held_by_begin_side(struct held_by_side *side, const struct profile *profile,
+                        const bool *hidden);
 
 #endif

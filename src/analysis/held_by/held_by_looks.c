@@ -61,13 +61,14 @@ static int held_by_looks_add(struct held_by_looks *looks, struct gathering *gath
     return error;
 }
 
-int held_by_looks_find(struct held_by_looks *looks, const struct profile *profile)
+int held_by_looks_find(struct held_by_looks *looks, const struct profile *profile,
+                       const bool *hidden)
 {
     size_t count;
     const struct profile_sample **samples = held_by_looks_of(profile, &count);
     *looks = (struct held_by_looks){.list = calloc(count + 1, sizeof *looks->list)};
     struct gathering gathering = {.holders = &looks->all, .side = &looks->all.now};
-    bool there = samples && looks->list && held_by_begin_side(&looks->all.now, profile);
+    bool there = samples && looks->list && held_by_begin_side(&looks->all.now, profile, hidden);
     int error = there ? 0 : -ENOMEM;
     for (size_t i = 0; i < count && !error; i++)
         error = held_by_looks_add(looks, &gathering, samples[i]);

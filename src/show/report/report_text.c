@@ -378,8 +378,9 @@ static void report_text_add_holders(struct report_text *text)
     struct held_by holders;
     struct strbuf line = STRBUF_INIT;
     size_t count, shown = 0;
+    const bool *hidden = text->options->hide_std ? text->sites.hidden : NULL;
     if (held_by_missing(text->profile) ||
-        held_by_find(&holders, text->profile, NULL, HELD_BY_HOLDER, NULL))
+        held_by_find_hiding(&holders, text->profile, hidden, HELD_BY_HOLDER))
         return;
     uint32_t *top = held_by_children(&holders, HELD_BY_NONE, &count);
     for (size_t i = 0; top && i < count && shown < MOST; i++) {

@@ -1,12 +1,14 @@
-/* Writes columns of numbers as typed arrays (columns_document.h). One pass finds the largest number
- * and so the width, a second one writes. The JSON header is printed last, when all offsets are
- * known. */
+/* Writes columns of numbers as typed arrays (columns_document.h). One pass over the numbers finds
+ * the largest one and so the width, a second one writes. The JSON header is printed last, when all
+ * offsets are known. */
 #include "server/columns_document.h"
 
 #include <endian.h>
 #include <math.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
+#include "base/memory.h"
 
 enum { ALIGNMENT = 8 };
 
@@ -51,15 +53,14 @@ static char *columns_begin(struct columns_document *document, const char *name,
     return strbuf_extend(data, count * width->bytes);
 }
 
-void columns_add(struct columns_document *document, const char *name, const void *rows,
-                 size_t count, column_number *number)
+static void columns_put_all(struct columns_document *document, const char *name,
+                            const struct figure *numbers, size_t count)
 {
     struct figure highest = figure_of(0);
     bool all_known = true;
     for (size_t i = 0; i < count; i++) {
-        struct figure value = number(rows, i);
-        all_known &= figure_known(value);
-        highest = figure_max(highest, value);
+        all_known &= figure_known(numbers[i]);
+        highest = figure_max(highest, numbers[i]);
     }
     const struct width *width = columns_width_for(figure_or(highest, 0));
     struct figure none = all_known || width == &real ? FIGURE_UNKNOWN : figure_of(width->none);
@@ -69,7 +70,19 @@ void columns_add(struct columns_document *document, const char *name, const void
         return;
     }
     for (size_t i = 0; i < count; i++)
-        columns_put(at + i * width->bytes, width, number(rows, i));
+        columns_put(at + i * width->bytes, width, numbers[i]);
+}
+
+/* The numbers are side by side for both passes: rows are up to 40 times as large, and asking one
+ * for its number is most of the work. */
+void columns_add(struct columns_document *document, const char *name, const void *rows,
+                 size_t count, column_number *number)
+{
+    struct figure *numbers = memory_resize(NULL, count, sizeof *numbers);
+    for (size_t i = 0; i < count; i++)
+        numbers[i] = number(rows, i);
+    columns_put_all(document, name, numbers, count);
+    free(numbers);
 }
 
 /* ---- Members of structs -------------------------------------------------------------------- */

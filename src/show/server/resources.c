@@ -60,7 +60,8 @@ static int resources_write_held(struct json *json, const struct resources *resou
                                 const char *name)
 {
     struct held_by holders;
-    int error = held_by_find(&holders, resources->profile, NULL, resources_held_by(name), NULL);
+    int error = held_by_find_hiding(&holders, resources->profile, resources->hidden,
+                                    resources_held_by(name));
     if (error)
         return error;
     held_by_write(json, &holders);
@@ -73,7 +74,7 @@ static int resources_write_held_looks(struct json *json, const struct resources 
 {
     struct held_by_looks looks;
     (void)name;
-    int error = held_by_looks_find(&looks, resources->profile);
+    int error = held_by_looks_find(&looks, resources->profile, resources->hidden);
     if (error)
         return error;
     held_by_looks_write(json, &looks);

@@ -93,6 +93,25 @@ static void the_rows_below_one_are_found_without_the_others(void **state)
     held_by_release(&found);
 }
 
+/* What libraries' frames are is the caller's, and is not looked for again. */
+static void what_is_hidden_is_taken_as_it_is(void **state)
+{
+    static const bool known[3] = {true};
+    struct held_by found;
+    (void)state;
+    profile.holder_count = 0;
+    put_samples(1);
+    put(1, 1, 0, 0, 7);
+    assert_int_equal(held_by_find_hiding(&found, &profile, known, HELD_BY_HOLDER), 0);
+    assert_int_equal(found.count, 1);
+    assert_true(found.now.hidden[0]);
+    assert_ptr_not_equal(found.now.hidden, known);
+    held_by_release(&found);
+    assert_int_equal(held_by_find_hiding(&found, &profile, NULL, HELD_BY_HOLDER), 0);
+    assert_false(found.now.hidden[0]);
+    held_by_release(&found);
+}
+
 /* 100 looks of ten rows, of which three are always the same. */
 static void a_look_is_its_own_rows(void **state)
 {
@@ -105,7 +124,7 @@ static void a_look_is_its_own_rows(void **state)
         for (uint32_t row = 0; row < ROWS; row++)
             put(look + 1, row + 1, 0, row < COMMON ? row : look * ROWS + row, look + row + 1);
     assert_true(held_by_has_looks(&profile));
-    assert_int_equal(held_by_looks_find(&looks, &profile), 0);
+    assert_int_equal(held_by_looks_find(&looks, &profile, NULL), 0);
     assert_int_equal(looks.count, LOOKS);
     assert_int_equal(looks.all.count, COMMON + LOOKS * (ROWS - COMMON));
     for (uint32_t look = 0; look < LOOKS; look++) {
@@ -282,6 +301,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(the_rows_below_one_are_found_without_the_others, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(what_is_hidden_is_taken_as_it_is, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_look_is_its_own_rows, set_up, tear_down),
         cmocka_unit_test_setup_teardown(numbers_beyond_the_rows_are_no_places, set_up, tear_down),
         cmocka_unit_test_setup_teardown(rows_behind_one_that_is_missing_stay, set_up, tear_down),
