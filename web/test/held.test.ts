@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { floatsOf } from "../src/data/columns.ts";
 import {
+    callersApart,
     childrenOf,
     grownBetween,
     groupName,
@@ -124,6 +125,31 @@ test("several are named by the first of them, and how many more there are", () =
     /* a recording of before has no more than the first */
     assert.equal(nameOf({ ...named, kind: "several", name: "a" }), "a of libx.so and others");
     assert.equal(nameOf({ ...named, name: "a" }), "a of libx.so");
+});
+
+test("rows that read the same are told apart by the first caller that differs, as far out as it takes", () => {
+    const paths: Record<number, string[]> = {
+        7: ["load", "main"],
+        8: ["load", "run", "main"],
+        9: ["parse", "main"],
+        10: ["parse"] /* it ends: what tells it from the one before is that it has no more */,
+    };
+    const row = (id: number, node: number, more: object = {}) => ({
+        ...holder(id, 0, "make", [0]),
+        function: "make",
+        node,
+        ...more,
+    });
+    const apart = (rows: ReturnType<typeof row>[]) =>
+        Object.fromEntries(callersApart(rows, (node) => paths[node]!));
+    assert.deepEqual(apart([row(1, 7), row(2, 8)]), { 1: "main", 2: "run" });
+    assert.deepEqual(apart([row(1, 7), row(2, 9)]), { 1: "load", 2: "parse" });
+    assert.deepEqual(apart([row(1, 7), row(2, 8), row(3, 9)]), { 1: "main", 2: "run", 3: "parse" });
+    assert.deepEqual(apart([row(1, 9), row(2, 10)]), { 1: "main" });
+    /* one path twice, and those that are told apart by name, line or parent */
+    assert.deepEqual(apart([row(1, 7), row(2, 7)]), {});
+    const others = [{ function: "other" }, { line: 3 }, { parent: 9 }, { merged: 2 }, { node: 0 }];
+    for (const more of others) assert.deepEqual(apart([row(1, 7), row(2, 8, more)]), {});
 });
 
 test("a row is found by the names that lead to it, whatever its number", () => {

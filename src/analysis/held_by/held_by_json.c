@@ -48,6 +48,9 @@ static void held_by_json_place(struct json *json, const struct held_by *holders,
     else
         held_by_json_name(json, held_by_side_of(holders, row), of->kind, of->name, of->module,
                           of->thread, of->path);
+    /* of two profiles each has numbers of its own */
+    if (!row->type && holders->by != HELD_BY_LIBRARY && of->path && !holders->before.profile)
+        json_unsigned(json, "node", of->path);
 }
 
 static void held_by_json_sharer(struct json *json, const struct held_by_side *side,

@@ -28,6 +28,7 @@ export interface Placed extends Named {
     id: number;
     parent: number; /* smaller than its own; 0: none */
     merged: number;
+    node?: number; /* of a call path: its number in the profile */
     sharers?: readonly Sharer[]; /* the nearest, then by what they reach; absent: not known */
     more_sharers?: number | null; /* beside these; null: any number */
 }
@@ -123,6 +124,49 @@ export function treeRows<Row extends Placed>(
                 waiting.push({ of: below[at]!, level: level + 1 });
     }
     return rows;
+}
+
+/* Rows beside each other that read the same: by number the first caller in which the call path of one differs
+ * from those of the others, as the command has it. `callersOf`: those of a path, the nearest first. */
+export function callersApart<Row extends Placed>(
+    rows: readonly Row[],
+    callersOf: (node: number) => readonly string[],
+): Map<number, string> {
+    const apart = new Map<number, string>();
+    for (const alike of alikeOf(rows)) {
+        const callers = new Map(alike.map((row) => [row.id, callersOf(row.node!)])),
+            left = [{ alike, depth: 0 }];
+        for (let next = left.pop(); next; next = left.pop()) {
+            const { alike, depth } = next,
+                parts = grouped(alike, ({ id }) => callers.get(id)![depth]);
+            for (const [caller, part] of parts) {
+                if (caller === undefined) continue; /* they end */
+                if (parts.size > 1) for (const { id } of part) apart.set(id, caller);
+                if (part.length > 1) left.push({ alike: part, depth: depth + 1 });
+            }
+        }
+    }
+    return apart;
+}
+
+function grouped<Row, Key>(rows: readonly Row[], keyOf: (row: Row) => Key): Map<Key, Row[]> {
+    const groups = new Map<Key, Row[]>();
+    for (const row of rows) {
+        const key = keyOf(row),
+            group = groups.get(key);
+        if (group) group.push(row);
+        else groups.set(key, [row]);
+    }
+    return groups;
+}
+
+/* Call paths below one parent that are called the same, where there are several. */
+export function alikeOf<Row extends Placed>(rows: readonly Row[]): Row[][] {
+    const groups = grouped(
+        rows.filter(({ node, merged }) => node && !merged),
+        (row) => [row.parent, row.kind, nameOf(row), row.file, row.line].join("\n"),
+    );
+    return [...groups.values()].filter(({ length }) => length > 1);
 }
 
 /* What the holders of either look kept at A and at B: what was not there kept nothing. Null: one of the two

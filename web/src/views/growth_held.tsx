@@ -20,11 +20,14 @@ import { NotRecorded } from "../widgets/states.tsx";
 import { Table, type Column } from "../widgets/table.tsx";
 import { Twig } from "../widgets/twig.tsx";
 import { toneOf } from "./compare_figures.tsx";
+import { saidApart, useApart, type Apart } from "./held_apart.tsx";
+import type { ViewProps } from "./registry.ts";
 
 type Row = TreeRow<Grown>;
 
 function columnsOf(
     most: number,
+    apart: Apart,
     isOpen: (id: number) => boolean,
     toggle: (row: Row, open: boolean) => void,
 ): Column<Row>[] {
@@ -58,8 +61,15 @@ function columnsOf(
             id: "holder",
             title: "holder",
             width: "minmax(260px, 3fr)",
-            text: (row) => row.says,
-            show: (row) => <Twig row={row} isOpen={isOpen(row.id)} onToggle={toggle} />,
+            text: (row) => saidApart(row, apart),
+            show: (row) => (
+                <Twig
+                    row={row}
+                    apart={apart.get(row.id)}
+                    isOpen={isOpen(row.id)}
+                    onToggle={toggle}
+                />
+            ),
         },
         { id: "kind", title: "kind", width: "100px", text: (row) => row.kind },
         { id: "place", title: "place", width: "minmax(90px, 1fr)", text: placeOf },
@@ -68,15 +78,17 @@ function columnsOf(
 }
 
 export function HeldGrowth({
+    profile,
     looks,
     a,
     b,
-}: {
+}: ViewProps & {
     looks: HeldLooks;
     a: number;
     b: number;
 }): JSX.Element {
     const { search } = state.value;
+    const apart = useApart(profile, looks.holders);
     const grown = useMemo(() => grownBetween(looks, a, b), [looks, a, b]);
     const found = useMemo(() => {
         const has = searcher(search),
@@ -131,7 +143,7 @@ export function HeldGrowth({
                 name="growth-held"
                 label="Who holds what grew"
                 rows={treeRows(children, isOpen)}
-                columns={columnsOf(most, isOpen, toggle)}
+                columns={columnsOf(most, apart, isOpen, toggle)}
                 sort=""
                 onSort={() => undefined}
                 ordered

@@ -291,7 +291,7 @@ export function LooksGrowth({ profile }: ViewProps): JSX.Element {
                     !said ? (
                         <NotLookedFor subject={subject.id} />
                     ) : "held" in said ? (
-                        <HeldGrowth looks={said.held} a={a.sample} b={b.sample} />
+                        <HeldGrowth profile={profile} looks={said.held} a={a.sample} b={b.sample} />
                     ) : (
                         <LookTable
                             found={said.found}

@@ -29,6 +29,7 @@ import { getOption, withOptions } from "../state/url.ts";
 import { Card, NotRecorded, Ready, useLoaded } from "../widgets/states.tsx";
 import { Table, type Column } from "../widgets/table.tsx";
 import { Twig } from "../widgets/twig.tsx";
+import { saidApart, useApart, type Apart } from "./held_apart.tsx";
 import type { ViewProps } from "./registry.ts";
 
 /* doc/HELD.md. */
@@ -84,7 +85,7 @@ export function HeldView({ profile }: ViewProps): JSX.Element {
                         {loaded.grouping.by === "holder" ? (
                             <PartOfTree profile={profile} held={loaded.held} />
                         ) : (
-                            <Groups {...loaded} />
+                            <Groups {...loaded} profile={profile} />
                         )}
                     </>
                 ) : (
@@ -216,6 +217,7 @@ function placeColumn<Row extends { file?: string | null; line?: number | null }>
 
 function columnsOf(
     whole: number,
+    apart: Apart,
     toggle: (row: Row, open: boolean) => void,
     isOpen: (id: number) => boolean,
 ): Column<Row>[] {
@@ -225,8 +227,15 @@ function columnsOf(
             id: "holder",
             title: "holder",
             width: "minmax(260px, 3fr)",
-            text: (row) => row.says,
-            show: (row) => <Twig row={row} isOpen={isOpen(row.id)} onToggle={toggle} />,
+            text: (row) => saidApart(row, apart),
+            show: (row) => (
+                <Twig
+                    row={row}
+                    apart={apart.get(row.id)}
+                    isOpen={isOpen(row.id)}
+                    onToggle={toggle}
+                />
+            ),
         },
         { id: "kind", title: "kind", width: "100px", text: (row) => row.kind },
         placeColumn(),
@@ -249,9 +258,14 @@ function wayTo({ type, library, function: name }: Holder): { search: string; opt
 }
 
 /* Rows without a tree: what those of one call path, library or type keep, wherever they are. */
-function Groups({ held, grouping }: { held: Held; grouping: Grouping }): JSX.Element {
+function Groups({
+    profile,
+    held,
+    grouping,
+}: ViewProps & { held: Held; grouping: Grouping }): JSX.Element {
     const { search, sort } = state.value,
         whole = held.held.bytes + held.lost.bytes;
+    const apart = useApart(profile, held.holders);
     const rows = useMemo(
         () => held.holders.map((row) => ({ ...row, says: groupName(row) })),
         [held],
@@ -275,12 +289,17 @@ function Groups({ held, grouping }: { held: Held; grouping: Grouping }): JSX.Ele
                 id: grouping.by,
                 title: grouping.title.slice("by ".length),
                 width: "minmax(260px, 3fr)",
-                text: (row) => row.says,
-                show: (row) => <a href={link({ ...wayTo(row), sort: "" })}>{row.says}</a>,
+                text: (row) => saidApart(row, apart),
+                show: (row) => (
+                    <>
+                        <a href={link({ ...wayTo(row), sort: "" })}>{row.says}</a>
+                        {apart.has(row.id) && <span class="dim"> ↑ {apart.get(row.id)}</span>}
+                    </>
+                ),
             },
             ...(rows.some((row) => row.file) ? [placeColumn<(typeof rows)[number]>()] : []),
         ],
-        [rows, whole, grouping],
+        [rows, whole, grouping, apart],
     );
     return (
         <Table
@@ -343,7 +362,11 @@ function PartOfTree({ profile, held }: ViewProps & { held: Held }): JSX.Element 
             {(part) => (
                 <>
                     {part && <PartNotice part={part} />}
-                    <Holders held={held} only={part?.rows.size ? part.rows : null} />
+                    <Holders
+                        profile={profile}
+                        held={held}
+                        only={part?.rows.size ? part.rows : null}
+                    />
                 </>
             )}
         </Ready>
@@ -373,8 +396,13 @@ function PartNotice({ part: { by, name, rows } }: { part: Part }): JSX.Element {
 }
 
 /* `only`: rows that are shown, with what they stand below; null: all. */
-function Holders({ held, only }: { held: Held; only: ReadonlySet<number> | null }): JSX.Element {
+function Holders({
+    profile,
+    held,
+    only,
+}: ViewProps & { held: Held; only: ReadonlySet<number> | null }): JSX.Element {
     const { search } = state.value;
+    const apart = useApart(profile, held.holders);
     const found = useMemo(() => {
         const has = searcher(search);
         return has || only
@@ -415,7 +443,7 @@ function Holders({ held, only }: { held: Held; only: ReadonlySet<number> | null 
                     name="holders"
                     label="Who keeps the live blocks"
                     rows={rows}
-                    columns={columnsOf(whole, toggle, isOpen)}
+                    columns={columnsOf(whole, apart, toggle, isOpen)}
                     sort=""
                     onSort={() => undefined}
                     ordered

@@ -3,10 +3,12 @@ import type { JSX } from "preact";
 
 export function Twig<Row extends { level: number; hasBelow: boolean; says: string }>({
     row,
+    apart,
     isOpen,
     onToggle,
 }: {
     row: Row;
+    apart?: string | undefined; /* the caller that tells it from a row that reads the same */
     isOpen: boolean;
     onToggle: (row: Row, open: boolean) => void;
 }): JSX.Element {
@@ -19,6 +21,7 @@ export function Twig<Row extends { level: number; hasBelow: boolean; says: strin
                 {row.hasBelow ? (isOpen ? "▾" : "▸") : ""}
             </span>
             {row.says}
+            {apart && <span class="dim"> ↑ {apart}</span>}
         </span>
     );
 }
