@@ -109,6 +109,12 @@ void *memory_zeroed(size_t count, size_t item_bytes)
     return memory ? memory : (memory_exhausted(), NULL);
 }
 
+void *memory_resize(void *memory, size_t count, size_t item_bytes)
+{
+    void *moved = reallocarray(memory, count ? count : 1, item_bytes ? item_bytes : 1);
+    return moved ? moved : (memory_exhausted(), NULL);
+}
+
 int process_boot_id(char **id)
 {
     return *id = NULL, -ENOENT;
