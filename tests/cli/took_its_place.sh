@@ -9,7 +9,7 @@ int main(void)
     char *block = malloc(3000000);
     memset(block, 1, 3000000);
     execl("/nowhere", "nowhere", (char *)NULL); /* fails: it goes on */
-    usleep(50000);
+    usleep(400000); /* a look comes, on a busy machine too */
     if (vfork() == 0) /* executes in a process of its own */
         execlp("true", "true", (char *)NULL);
     usleep(50000);

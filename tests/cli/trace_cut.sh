@@ -10,7 +10,7 @@ if [ "$(id -u)" = 0 ] && mkdir small && mount -t tmpfs -o size=6m tmpfs small 2>
 else
     skip "not root: no file system to fill"
 fi
-grep -c "the trace small/full.tmt ended as the disk had only .* MiB left, which are kept for the profile; what came before that is in it, and the profile is whole" err
+grep -c "the trace small/full.tmt ended as the disk had only .* MiB left, which are kept for the profile; what came before that is in it, and the profile is whole" err || cat err
 "$READ_TRACE" full.tmt | grep -E '^(damage|end|unknown)' |
     sed -E 's/after [0-9]+ whole/after N whole/'
 [ "$("$READ_TRACE" full.tmt | sed -n 's/^events: //p')" -ge 1000 ] && echo "a thousand events or more"
