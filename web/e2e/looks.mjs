@@ -187,6 +187,7 @@ export function testLooks(world) {
                 await session.go("growth", {
                     opt: `as:looks,subject:lost,a:${a.sample},b:${b.sample}`,
                 });
+                await session.page.waitForSelector("[data-sum]");
                 assert.deepEqual(
                     await session.page
                         .locator("[data-sum]")
