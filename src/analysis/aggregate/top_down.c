@@ -146,6 +146,68 @@ int top_down_init(struct top_down *tree, const struct profile *profile,
     return error;
 }
 
+/* ---- Frames without a tree ----------------------------------------------------------------- */
+
+struct top_down_visit {
+    const struct profile *profile;
+    const bool *hidden;
+    top_down_frame *take;
+    void *context;
+    bool *has_code; /* by code location: its frames were taken */
+    bool *is_below; /* by node: a frame on the way to it is shown */
+};
+
+/* Returns whether a frame of the location is shown. */
+static bool top_down_take_code(struct top_down_visit *visit, uint32_t location)
+{
+    const struct profile_code *code = &visit->profile->codes[location];
+    bool is_shown = false;
+    for (uint32_t i = code->line_count; i-- > 0;) {
+        uint32_t line = code->first_line + i;
+        if (visit->hidden && visit->hidden[line])
+            continue;
+        is_shown = true;
+        if (!visit->has_code[location])
+            visit->take(visit->context, location, line);
+    }
+    visit->has_code[location] = true;
+    return is_shown;
+}
+
+static void top_down_take_all(struct top_down_visit *visit, const struct figure *inclusive,
+                              const struct metric_row *row, const bool *wanted)
+{
+    const struct profile *profile = visit->profile;
+    for (size_t i = 1; i < profile->node_count; i++) {
+        const struct profile_node *node = &profile->nodes[i];
+        bool is_shown = !figure_zero(inclusive[i]) && top_down_take_code(visit, node->location);
+        visit->is_below[i] = visit->is_below[node->parent] || is_shown;
+    }
+    for (size_t i = 0; i < profile->site_count; i++) {
+        uint32_t path = profile->sites[i].path, location = profile->nodes[path].location;
+        if (!visit->is_below[path] && (!wanted || wanted[path]) &&
+            !figure_zero(metric_value(row, &profile->sites[i].metrics)))
+            visit->take(visit->context, location, profile->codes[location].first_line);
+    }
+}
+
+int top_down_visit_frames(const struct profile *profile, const struct metric_row *row,
+                          const bool *hidden, const bool *wanted, top_down_frame *take,
+                          void *context)
+{
+    struct top_down_visit visit = {profile, hidden, take, context, NULL, NULL};
+    struct figure *inclusive = top_down_inclusive(profile, row, wanted);
+    visit.has_code = calloc(profile->code_count + 1, sizeof *visit.has_code);
+    visit.is_below = calloc(profile->node_count + 1, sizeof *visit.is_below);
+    int error = inclusive && visit.has_code && visit.is_below ? 0 : -ENOMEM;
+    if (!error)
+        top_down_take_all(&visit, inclusive, row, wanted);
+    free(inclusive);
+    free(visit.has_code);
+    free(visit.is_below);
+    return error;
+}
+
 void top_down_release(struct top_down *tree)
 {
     free(tree->nodes);
@@ -169,6 +231,8 @@ void top_down_sort(struct top_down *tree, uint32_t node)
     size_t count = 0;
     for (uint32_t child = tree->nodes[node].first_child; child; child = tree->nodes[child].next)
         count++;
+    if (count < 2)
+        return;
     struct top_down_node **children = calloc(count + 1, sizeof(struct top_down_node *));
     if (!children) /* unsorted, but right */
         return;

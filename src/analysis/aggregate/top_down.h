@@ -36,6 +36,13 @@ int top_down_init(struct top_down *tree, const struct profile *profile,
 void top_down_sort(struct top_down *tree, uint32_t node);
 void top_down_release(struct top_down *tree);
 
+/* The frames that such a tree has, in the order in which their functions come first in its nodes,
+ * without making it: 8 bytes for each node of the profile. A frame may come again. 0 or -ENOMEM. */
+typedef void top_down_frame(void *context, uint32_t code, uint32_t line);
+int top_down_visit_frames(const struct profile *profile, const struct metric_row *row,
+                          const bool *hidden, const bool *wanted, top_down_frame *take,
+                          void *context);
+
 /* By node of the profile: a metric that merges by sum, inclusive. NULL: out of memory. */
 struct figure *top_down_inclusive(const struct profile *profile, const struct metric_row *row,
                                   const bool *wanted);

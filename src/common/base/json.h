@@ -7,7 +7,8 @@
  *     int error = json_finish(&json);
  *
  * `key` is NULL inside arrays and at the top. Strings are written as valid UTF-8: bytes that are
- * not become U+FFFD. Integers are exact, also those beyond 2^53. */
+ * not become U+FFFD. Integers are exact, also those beyond 2^53. No other thread may use the stream
+ * while a document is written: its lock is not taken. */
 #ifndef TIDEMARK_BASE_JSON_H
 #define TIDEMARK_BASE_JSON_H
 
@@ -37,6 +38,8 @@ void json_unsigned(struct json *json, const char *key, uint64_t value);
 void json_signed(struct json *json, const char *key, int64_t value);
 void json_double(struct json *json, const char *key, double value); /* not finite: null */
 void json_bool(struct json *json, const char *key, bool value);
+/* A value that is JSON already, `length` bytes. */
+void json_ready(struct json *json, const char *key, const char *text, size_t length);
 void json_null(struct json *json, const char *key);
 
 #endif

@@ -40,12 +40,23 @@ bool text_drives_terminal(uint32_t code_point)
            code_point == 0xfeff;
 }
 
+size_t text_plain_bytes(const char *bytes, size_t count)
+{
+    size_t plain = 0;
+    while (plain < count && bytes[plain] >= ' ' && bytes[plain] < 0x7f)
+        plain++;
+    return plain;
+}
+
 void text_add_safe(struct strbuf *out, const char *bytes, size_t count)
 {
     while (count) {
         uint32_t code_point;
-        size_t length = text_decode(bytes, count, &code_point);
-        if (!length || (length == 1 && text_drives_terminal(code_point))) {
+        size_t plain = text_plain_bytes(bytes, count);
+        size_t length = plain ? plain : text_decode(bytes, count, &code_point);
+        if (plain) {
+            strbuf_add(out, bytes, plain);
+        } else if (!length || (length == 1 && text_drives_terminal(code_point))) {
             strbuf_addf(out, "\\x%02x", (unsigned char)*bytes);
             length = 1;
         } else if (text_drives_terminal(code_point)) {

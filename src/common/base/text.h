@@ -19,6 +19,8 @@ size_t text_decode(const char *bytes, size_t count, uint32_t *code_point);
 
 /* Does the character control a terminal or the order of text, instead of being only shown? */
 bool text_drives_terminal(uint32_t code_point);
+/* Of the `count` bytes the first ones that are printable ASCII, which most names are made of. */
+size_t text_plain_bytes(const char *bytes, size_t count);
 
 /* Columns that valid UTF-8 takes on a terminal: wide East Asian characters 2, combining marks 0. */
 size_t text_width(const char *string);

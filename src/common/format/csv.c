@@ -22,8 +22,12 @@ void csv_add_text(struct strbuf *out, const char *text)
     csv_add_safe_lines(&safe, text);
     bool quoted = strpbrk(safe.data, ",\"\n") != NULL;
     strbuf_add_string(out, quoted ? "\"" : "");
-    for (const char *at = safe.data; *at; at++)
-        strbuf_addf(out, *at == '"' ? "\"%c" : "%c", *at);
+    const char *rest = safe.data;
+    for (const char *quote; (quote = strchr(rest, '"')); rest = quote + 1) {
+        strbuf_add(out, rest, (size_t)(quote + 1 - rest));
+        strbuf_add_char(out, '"');
+    }
+    strbuf_add_string(out, rest);
     strbuf_add_string(out, quoted ? "\"" : "");
     strbuf_release(&safe);
 }

@@ -22,6 +22,7 @@
 #include <string.h>
 #include "export/exporting.h"
 #include "aggregate/facts.h"
+#include "base/digits.h"
 #include "base/memory.h"
 
 enum { PAGE_BYTES = 4096 };
@@ -293,18 +294,29 @@ static void export_heaptrack_open(struct export_heaptrack *heaptrack)
 
 /* ---- Events -------------------------------------------------------------------------------- */
 
+/* "+ 1f": a block of that info is allocated, or freed ('-'). */
+static void export_heaptrack_event(FILE *out, char kind, uint32_t info)
+{
+    char text[4 + DIGITS_MOST], *end = text + sizeof text, *at = end;
+    *--at = '\n';
+    at = digits_hex(at, info);
+    *--at = ' ';
+    *--at = kind;
+    fwrite_unlocked(at, 1, (size_t)(end - at), out);
+}
+
 static void export_heaptrack_allocate_all(struct export_heaptrack *heaptrack,
                                           const struct export_heaptrack_group *group)
 {
     for (uint64_t i = 0; i < group->count; i++)
-        fprintf(heaptrack->exporting->out, "+ %x\n", export_heaptrack_info_of(group, i));
+        export_heaptrack_event(heaptrack->exporting->out, '+', export_heaptrack_info_of(group, i));
 }
 
 static void export_heaptrack_free_blocks(struct export_heaptrack *heaptrack,
                                          const struct export_heaptrack_group *group, uint64_t count)
 {
     for (uint64_t i = 0; i < count; i++)
-        fprintf(heaptrack->exporting->out, "- %x\n", export_heaptrack_info_of(group, i));
+        export_heaptrack_event(heaptrack->exporting->out, '-', export_heaptrack_info_of(group, i));
 }
 
 static void export_heaptrack_come_and_go(struct export_heaptrack *heaptrack,
@@ -313,10 +325,10 @@ static void export_heaptrack_come_and_go(struct export_heaptrack *heaptrack,
     FILE *out = heaptrack->exporting->out;
     for (uint64_t i = 0; i < site->others.count; i++) {
         uint32_t info = export_heaptrack_info_of(&site->others, i);
-        if (i < site->temporary)
-            fprintf(out, "+ %x\n- %x\n", info, info);
-        else
-            fprintf(out, "+ %x\n- %x\n- %x\n", info, heaptrack->infos, info);
+        export_heaptrack_event(out, '+', info);
+        if (i >= site->temporary)
+            export_heaptrack_event(out, '-', heaptrack->infos);
+        export_heaptrack_event(out, '-', info);
     }
 }
 

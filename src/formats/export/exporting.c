@@ -201,10 +201,26 @@ void export_add_file(struct strbuf *out, const struct exporting *exporting, cons
         source_paths_apply(exporting->options->paths, file, out);
 }
 
+/* Of the `count` bytes the first ones that are written as they are. */
+static size_t exporting_plain_bytes(const char *text, size_t count, const char *reserved)
+{
+    size_t plain = text_plain_bytes(text, count);
+    for (; reserved && *reserved; reserved++) {
+        const char *hit = memchr(text, *reserved, plain);
+        plain = hit ? (size_t)(hit - text) : plain;
+    }
+    return plain;
+}
+
 void export_add_plain(struct strbuf *out, const char *text, const char *reserved, char instead)
 {
     for (size_t left = strlen(text), length; left; text += length, left -= length) {
         uint32_t code_point;
+        length = exporting_plain_bytes(text, left, reserved);
+        if (length) {
+            strbuf_add(out, text, length);
+            continue;
+        }
         length = text_decode(text, left, &code_point);
         if (!length) {
             strbuf_add_string(out, "\xef\xbf\xbd"); /* U+FFFD: there was something */

@@ -169,6 +169,50 @@ static void check_tree(const struct profile *profile, const bool *hidden, const 
     top_down_release(&tree);
 }
 
+/* What top_down_visit_frames() has told, each function once. */
+struct told {
+    const struct profile *profile;
+    bool *has_key;
+    uint32_t frames[512][2];
+    size_t count;
+};
+
+static void tell(void *context, uint32_t code, uint32_t line)
+{
+    struct told *told = context;
+    uint32_t key = function_key(told->profile, code, line);
+    if (told->has_key[key])
+        return;
+    told->has_key[key] = true;
+    told->frames[told->count][0] = code;
+    told->frames[told->count++][1] = line;
+}
+
+/* Without a tree its frames are told as the tree has them, and in its order. */
+static void check_frames(const struct profile *profile, const bool *hidden, const bool *wanted)
+{
+    static struct told told;
+    struct top_down tree;
+    const struct metric_row *row = METRIC_ROW(alloc_bytes);
+    bool *has_key = calloc(function_key_count(profile), sizeof *has_key);
+    told = (struct told){.profile = profile, .has_key = has_key};
+    assert_int_equal(top_down_visit_frames(profile, row, hidden, wanted, tell, &told), 0);
+    assert_int_equal(top_down_init(&tree, profile, row, hidden, wanted), 0);
+    size_t next = 0;
+    for (size_t i = 1; i < tree.count; i++) {
+        const struct top_down_node *node = &tree.nodes[i];
+        if (!has_key[node->key])
+            continue;
+        has_key[node->key] = false;
+        assert_true(next < told.count);
+        assert_int_equal(told.frames[next][0], node->code);
+        assert_int_equal(told.frames[next++][1], node->line);
+    }
+    assert_int_equal(next, told.count);
+    top_down_release(&tree);
+    free(has_key);
+}
+
 static void as_counted_path_by_path(void **state)
 {
     (void)state;
@@ -194,6 +238,8 @@ static void as_counted_path_by_path(void **state)
         by_library = false;
         check_tree(profile, NULL, NULL);
         check_tree(profile, hidden, wanted);
+        check_frames(profile, NULL, NULL);
+        check_frames(profile, hidden, wanted);
         free(hidden);
         free(wanted);
         random_profile_free(profile);

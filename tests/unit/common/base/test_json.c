@@ -27,6 +27,7 @@ static void a_document_has_commas_and_keys_where_they_belong(void **state)
     json_double(&json, NULL, NAN);
     json_object(&json, NULL);
     json_end(&json);
+    json_ready(&json, NULL, "[1,2]---", 5);
     json_end(&json);
     json_bool(&json, "yes", true);
     json_null(&json, "nothing");
@@ -34,7 +35,7 @@ static void a_document_has_commas_and_keys_where_they_belong(void **state)
     assert_int_equal(json_finish(&json), 0);
     fclose(out);
     assert_string_equal(text, "{\"na\\\"me\":\"a\\\\b\\u000a\\u0001\xef\xbf\xbdé\","
-                              "\"list\":[18446744073709551615,-9223372036854775808,null,{}],"
+                              "\"list\":[18446744073709551615,-9223372036854775808,null,{},[1,2]],"
                               "\"yes\":true,\"nothing\":null}\n");
     free(text);
 }
