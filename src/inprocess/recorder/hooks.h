@@ -33,6 +33,16 @@ static inline struct inside hooks_inside_begin(struct thread *thread, uintptr_t 
     return inside;
 }
 
+/* The same for a real function that calls hooked ones as a rule. If a longjmp has left an earlier
+ * one, its frame in `inside` is deeper in the stack than this one, and is dropped. */
+static inline struct inside hooks_inside_begin_anew(struct thread *thread, uintptr_t frame)
+{
+    struct inside inside = hooks_inside_begin(thread, frame);
+    if (!thread_frame_is_nested(inside.before, frame))
+        inside.before = 0;
+    return inside;
+}
+
 static inline void hooks_inside_end(struct inside *inside)
 {
     inside->thread->inside = inside->before;

@@ -44,21 +44,11 @@ static uintptr_t family_do(const struct family_call *call)
 
 /* ---- The real call ---- */
 
-/* If a longjmp has left an earlier real function, its frame in `inside` is deeper in the stack than
- * this one, and is dropped. */
-static struct inside family_inside_begin(struct thread *thread, uintptr_t frame)
-{
-    struct inside inside = hooks_inside_begin(thread, frame);
-    if (!thread_frame_is_nested(inside.before, frame))
-        inside.before = 0;
-    return inside;
-}
-
 static uintptr_t family_do_inside(struct thread *thread, uintptr_t frame,
                                   const struct family_call *call)
 {
     __attribute__((cleanup(hooks_inside_end))) struct inside inside =
-        family_inside_begin(thread, frame);
+        hooks_inside_begin_anew(thread, frame);
     uint64_t since = hooks_call_begins();
     uintptr_t result = family_do(call);
     thread->spent = hooks_call_took(since);
@@ -69,7 +59,7 @@ static size_t family_usable(struct thread *thread, uintptr_t frame, const struct
                             uintptr_t block)
 {
     __attribute__((cleanup(hooks_inside_end))) struct inside inside =
-        family_inside_begin(thread, frame);
+        hooks_inside_begin_anew(thread, frame);
     return call->entry->usable ? call->entry->usable((const void *)block) : 0;
 }
 

@@ -36,14 +36,15 @@ HOOK void quick_exit(int status)
 HOOKED(quick_exit)
 
 bool hooks_free_stacks;
-bool thread_plain, thread_plain_but_large;
+bool thread_plain, thread_plain_but_large, thread_plain_inside;
 
 void thread_see_plain(void)
 {
-    bool plain =
-        usable_by_header && !thread_real_watched && !hooks_free_stacks && !pools_are_followed;
+    bool simple = !hooks_free_stacks && !pools_are_followed;
+    bool plain = usable_by_header && !thread_real_watched && simple;
     __atomic_store_n(&thread_plain, plain && !last_writes_are_asked, __ATOMIC_RELAXED);
     __atomic_store_n(&thread_plain_but_large, plain && last_writes_are_asked, __ATOMIC_RELAXED);
+    __atomic_store_n(&thread_plain_inside, simple && !thread_timed, __ATOMIC_RELAXED);
 }
 
 /* A module that is loaded with RTLD_DEEPBIND (as PHP's extensions are) is bound to the C library's

@@ -74,14 +74,48 @@ static const struct family_entry entry_malloc = {ROW(ALLOCATES, MALLOC, -1, -1, 
 
 #define PYTHON_HOOK static __attribute__((noinline))
 
+/* Is everything recorded, and nothing rare to be done? Then a hook does what a family's hook does,
+ * without asking. pymalloc does not tell how long a block is, so there is no slack. */
+static inline __attribute__((always_inline)) bool hooks_python_is_plain(void)
+{
+    return likely(!hooks_sampling_filter()) && likely(thread_plain_inside);
+}
+
+#define BEFORE(domain) (&((const struct domain *)(domain))->before)
+
+/* Calls an allocator's function, inside of which nothing is recorded. */
+#define CALL_BEFORE(thread, frame, call)                                                           \
+    ({                                                                                             \
+        __attribute__((cleanup(hooks_inside_end))) struct inside inside_scope =                    \
+            hooks_inside_begin_anew(thread, frame);                                                \
+        call;                                                                                      \
+    })
+
+static inline __attribute__((always_inline)) void *hooks_python_record(struct thread *thread,
+                                                                       uintptr_t frame,
+                                                                       uint32_t node, unsigned kind,
+                                                                       void *block, size_t size)
+{
+    size = likely(size < WIRE_ADDRESS_MASK) ? size : WIRE_ADDRESS_MASK;
+    thread_record_long_at(thread, frame, node, likely(block) ? kind : kind | WIRE_FAILED,
+                          (uintptr_t)block, size, 0, 0);
+    return block;
+}
+
 PYTHON_HOOK void *hooks_python_malloc(void *domain, size_t size)
 {
-    const struct family_call call = {&entry_malloc, {(uintptr_t)domain, size}};
     uintptr_t frame = HOOK_FRAME();
     struct thread *thread = thread_hook_enter(frame);
     if (unlikely(!thread))
-        return (void *)hooks_python_real_malloc((uintptr_t)domain, size, 0, 0, 0);
+        return BEFORE(domain)->malloc(BEFORE(domain)->context, size);
     struct unwind_start start = UNWIND_START_HERE();
+    if (likely(hooks_python_is_plain())) {
+        uint32_t node = thread_path_before(thread, frame, &start);
+        void *block =
+            CALL_BEFORE(thread, frame, BEFORE(domain)->malloc(BEFORE(domain)->context, size));
+        return hooks_python_record(thread, frame, node, WIRE_MALLOC, block, size);
+    }
+    const struct family_call call = {&entry_malloc, {(uintptr_t)domain, size}};
     return (void *)family_allocate(thread, frame, &start, &call);
 }
 
@@ -96,37 +130,56 @@ PYTHON_HOOK void *hooks_python_calloc(void *domain, size_t count, size_t size)
     return (void *)family_allocate(thread, frame, &start, &call);
 }
 
+static inline __attribute__((always_inline)) void *
+hooks_python_resize_plain(struct thread *thread, uintptr_t frame, const struct unwind_start *start,
+                          void *domain, void *old, size_t size)
+{
+    uint32_t node = thread_path_before(thread, frame, start);
+    thread_record_short(thread, frame, WIRE_REALLOC_BEGIN, (uintptr_t)old);
+    void *block =
+        CALL_BEFORE(thread, frame, BEFORE(domain)->realloc(BEFORE(domain)->context, old, size));
+    return hooks_python_record(thread, frame, node, WIRE_REALLOC_END, block, size);
+}
+
 /* Without an old block a new one is allocated. In Python a size of 0 is one of 1, and frees
  * nothing. */
 PYTHON_HOOK void *hooks_python_realloc(void *domain, void *block, size_t size)
 {
-    const struct family_call call = {&hooks_python_entry_realloc,
-                                     {(uintptr_t)domain, (uintptr_t)block, size ? size : 1}};
     uintptr_t frame = HOOK_FRAME();
+    size = size ? size : 1;
     if (block)
         script_paths_block_ends((uintptr_t)block);
     struct thread *thread = thread_hook_enter(frame);
     if (unlikely(!thread))
-        return (void *)hooks_python_real_realloc((uintptr_t)domain, (uintptr_t)block, size, 0, 0);
+        return BEFORE(domain)->realloc(BEFORE(domain)->context, block, size);
     struct unwind_start start = UNWIND_START_HERE();
+    if (likely(block) && likely(hooks_python_is_plain()))
+        return hooks_python_resize_plain(thread, frame, &start, domain, block, size);
+    const struct family_call call = {&hooks_python_entry_realloc,
+                                     {(uintptr_t)domain, (uintptr_t)block, size}};
     return (void *)(block ? family_resize(thread, frame, &start, &call)
                           : family_allocate(thread, frame, &start, &call));
 }
 
 PYTHON_HOOK void hooks_python_free(void *domain, void *block)
 {
-    const struct family_call call = {&hooks_python_entry_free,
-                                     {(uintptr_t)domain, (uintptr_t)block}};
     uintptr_t frame = HOOK_FRAME();
-    if (!block)
+    if (unlikely(!block))
         return;
     script_paths_block_ends((uintptr_t)block);
     struct thread *thread = thread_hook_enter(frame);
     if (unlikely(!thread)) {
-        hooks_python_real_free((uintptr_t)domain, (uintptr_t)block, 0, 0, 0);
+        BEFORE(domain)->free(BEFORE(domain)->context, block);
+        return;
+    }
+    if (likely(hooks_python_is_plain())) {
+        thread_record_short(thread, frame, WIRE_FREE, (uintptr_t)block);
+        CALL_BEFORE(thread, frame, BEFORE(domain)->free(BEFORE(domain)->context, block));
         return;
     }
     struct unwind_start start = UNWIND_START_HERE();
+    const struct family_call call = {&hooks_python_entry_free,
+                                     {(uintptr_t)domain, (uintptr_t)block}};
     family_release(thread, frame, &start, &call);
 }
 

@@ -39,6 +39,7 @@
 #include "unwind/unwind_modules.h"
 
 void (*script_paths_first_frames)(void);
+_Atomic uint64_t *script_paths_filter;
 
 #if defined(__x86_64__)
 
@@ -52,7 +53,6 @@ enum {
     FUNCTIONS = 1 << 16,      /* places in each of the two tables below, which are cleared when they
                                * are */
     FUNCTIONS_FULL = 3 << 14, /* so full */
-    FILTER_BITS = 1 << 16,
     NAME_BYTES = 256,
     FILE_BYTES = 1024,
 };
@@ -134,7 +134,7 @@ static struct script_paths_functions {
     uint32_t taken; /* places by address, ever */
     struct function_place by_address[FUNCTIONS], by_text[FUNCTIONS];
     _Atomic uint64_t epoch; /* grows when functions are freed */
-    _Atomic uint64_t filter[FILTER_BITS / 64];
+    _Atomic uint64_t filter[SCRIPT_PATHS_FILTER_BITS / 64];
     char name[NAME_BYTES], file[FILE_BYTES], text[NAME_BYTES + FILE_BYTES + 1];
 } * script_paths_table;
 
@@ -153,16 +153,12 @@ static bool script_paths_is_hidden(uintptr_t ip)
 
 /* ---- Functions ---- */
 
-static inline unsigned script_paths_bit(uintptr_t block)
-{
-    return (unsigned)(hash_u64(block >> 4) >> 20) % FILTER_BITS;
-}
-
 static struct function_place *script_paths_place(struct function_place *table, uint64_t key)
 {
     size_t at = hash_u64(key) % FUNCTIONS;
+    uint64_t found;
 
-    while (table[at].key && table[at].key != key)
+    while ((found = __atomic_load_n(&table[at].key, __ATOMIC_RELAXED)) != 0 && found != key)
         at = (at + 1) % FUNCTIONS;
     return &table[at];
 }
@@ -256,15 +252,13 @@ static const struct function_place *script_paths_find_locked(const struct script
     return place;
 }
 
-void script_paths_block_ends(uintptr_t block)
+/* Most blocks whose bit is set are no functions; that is seen without the lock. A place that has a
+ * key keeps one, so that a search passes it, until all are dropped at once. */
+void script_paths_function_ends(uintptr_t block)
 {
-    unsigned bit = script_paths_bit(block);
-
-    if (likely(!script_paths_table) ||
-        likely(
-            !(atomic_load_explicit(&script_paths_table->filter[bit / 64], memory_order_relaxed) >>
-                  bit % 64 &
-              1)))
+    if (!script_paths_table ||
+        __atomic_load_n(&script_paths_place(script_paths_table->by_address, block)->key,
+                        __ATOMIC_RELAXED) != block)
         return;
     signal_lock_take(&script_paths_table->lock);
     struct function_place *place = script_paths_place(script_paths_table->by_address, block);
@@ -644,6 +638,7 @@ script_paths_thread_new(struct thread *thread)
             __atomic_compare_exchange_n(&script_paths_table, &expected, made, false,
                                         __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
     }
+    script_paths_filter = script_paths_table ? script_paths_table->filter : NULL;
     thread->script = script_paths_table ? script_paths_caches(thread) : NULL;
     if (thread->script && script_paths_first_frames)
         script_paths_first_frames();
@@ -1009,6 +1004,7 @@ void script_paths_after_close(void)
 void script_paths_renew(void)
 {
     script_paths_table = NULL;
+    script_paths_filter = NULL;
     script_paths_session++;
 }
 
@@ -1033,7 +1029,7 @@ void script_paths_renew(void)
 {
 }
 
-void script_paths_block_ends(uintptr_t block)
+void script_paths_function_ends(uintptr_t block)
 {
     (void)block;
 }

@@ -79,6 +79,9 @@ extern bool thread_timed, thread_real_watched;
  * hooks of malloc's family test only this. The second one: the same, but large blocks are noted
  * (last_writes.h). */
 extern bool thread_plain, thread_plain_but_large;
+/* True if calls are not timed, frees have no paths and no pools are followed: of the hooks of an
+ * interpreter's allocators all that is rare but samples. */
+extern bool thread_plain_inside;
 void thread_see_plain(void);
 
 /* unwind_capture(), or a function in front of it (unwind_check.h, script_paths.h, instrument.h). It

@@ -104,6 +104,32 @@ static inline void python_keys_settle(struct python_keys *keys, uint32_t count)
     atomic_signal_fence(memory_order_seq_cst);
 }
 
+/* The hash if the innermost frame was known, and all outside of it are as they were: the usual case
+ * while a function runs, and after it has called others. 0: it is another case. */
+static inline __attribute__((always_inline)) uint64_t
+python_keys_of_known(struct python_keys *keys, uintptr_t innermost, struct python_frame_words words)
+{
+    uint32_t at = python_keys_find(keys, innermost);
+    struct python_known *top = &keys->known[at], *outer = top;
+
+    if (at == PYTHON_KEYS_MOST)
+        return 0;
+    for (; outer > keys->known; outer--)
+        if (python_keys_word(outer->frame, words.previous) != outer[-1].frame ||
+            python_keys_word(outer[-1].frame, words.instruction) != outer[-1].instruction)
+            return 0;
+    if (python_keys_word(outer->frame, words.previous))
+        return 0;
+    uintptr_t instruction = python_keys_word(innermost, words.instruction);
+    if (top->instruction != instruction) {
+        python_keys_settle(keys, at);
+        top->key = python_keys_add(at ? top[-1].key : 0, instruction);
+        top->instruction = instruction;
+    }
+    python_keys_settle(keys, at + 1);
+    return top->key;
+}
+
 uint64_t python_keys_of(struct python_keys *keys, uintptr_t innermost,
                         struct python_frame_words words)
 {
@@ -111,6 +137,9 @@ uint64_t python_keys_of(struct python_keys *keys, uintptr_t innermost,
 
     if (!innermost)
         return 0;
+    uint64_t key = python_keys_of_known(keys, innermost, words);
+    if (key)
+        return key;
     if (!python_keys_list(keys, innermost, words, &fresh, &at))
         return python_keys_of_many(keys, innermost, words);
     if (at < PYTHON_KEYS_MOST) {

@@ -13,6 +13,7 @@
 #include "unwind/capture.h"
 
 #include "unwind/paths.h"
+#include "unwind/routes.h"
 #include "unwind/verify.h"
 #include "unwind/walk.h"
 
@@ -406,6 +407,9 @@ static uint32_t capture_name_route(struct unwind_memory *memory, struct capture_
     node = capture_name_path(base, hash, memory->fresh, route->fresh);
     if (likely(node) && route->keep_from == 0) {
         memory->remembered->states[memory->count].node = node;
+        if (route->ending == ENDING_KNOWN) {
+            routes_learn(memory, route->known, node);
+        }
     }
     return node;
 }

@@ -63,6 +63,32 @@ struct capture_caller {
     uint64_t node;
 };
 
+enum {
+    ROUTE_WORDS = 20,
+    ROUTE_WAYS = 4,
+    ROUTE_SETS = 64,
+    ROUTES_SEEN = 512,
+};
+
+/* A way from a hook to a remembered frame, its base (routes.h). */
+struct known_route {
+    struct word words[1 + ROUTE_WORDS]; /* [0]: slot and address of the start, which is not read;
+                                         * [1]: of the base */
+    uintptr_t bp;                       /* at the start, if needs_bp */
+    uint64_t base_hash;                 /* the base's state then */
+    uintptr_t base_bp;
+    uint32_t node;
+    uint32_t known; /* the base's number */
+    uint16_t count; /* of words behind [0] */
+    bool needs_bp, base_needs_bp;
+};
+
+struct route_set {
+    uint32_t tags[ROUTE_WAYS]; /* 0: none */
+    uint32_t next;             /* how many were put here */
+    struct known_route routes[ROUTE_WAYS];
+};
+
 struct unwind_memory {
     /* The generation that the memory is good for; 0 while a capture is under way. If a capture
      * finds 0, a longjmp out of a signal handler has cut one short. */
@@ -85,6 +111,10 @@ struct unwind_memory {
         struct capture_caller
             callers[(HOT_MASK + 1) / 2]; /* where paths are callers: UNWIND_NONE */
     };
+    uint32_t routes_tried, routes_found; /* of the captures that are being counted */
+    uint32_t routes_rest;                /* captures that do without routes, which do not pay */
+    uint32_t seen[ROUTES_SEEN];          /* nodes that were walked to, by number */
+    _Alignas(64) struct route_set routes[ROUTE_SETS];
 };
 
 /* Grows the room for frames; contents stay. False: no memory. A single pointer changes, when all is

@@ -5,6 +5,7 @@
 
 #include "unwind/capture.h"
 #include "unwind/registered.h"
+#include "unwind/routes.h"
 #include "unwind/verify.h"
 #include "unwind/paths.h"
 
@@ -190,6 +191,7 @@ static void __attribute__((noinline)) unwind_refresh(struct unwind_memory *memor
     memory->count = 0;
     memory->unwalkable_root = false;
     unwind_forget_rules(memory);
+    routes_forget(memory);
     if (memory->stack.thread != arch_thread_pointer()) {
         stack_begin(&memory->stack);
     }
@@ -227,7 +229,7 @@ uint32_t unwind_capture(struct unwind_memory *memory, const struct unwind_start 
     uint32_t generation = atomic_load_explicit(&unwind.generation, memory_order_acquire);
     if (unwind_is_valid(memory, generation)) {
         uint32_t node = verify_capture_unchanged(memory, start);
-        if (likely(node)) {
+        if (likely(node) || (node = routes_find(memory, start)) != 0) {
             return node;
         }
     }

@@ -1,4 +1,6 @@
 /* What a memory may and may not remember; modes, depths, unloaded code, code without entries. */
+#include "unwind/capture_memory.h" /* first: the harness has a variable `memory` */
+
 #include "harness.h"
 
 #include <signal.h>
@@ -38,6 +40,42 @@ static void the_same_stack_has_the_same_node(void **state)
         first = i ? first : last_node;
         assert_int_equal(last_node, first);
         assert_true(published > last_node);
+    }
+}
+
+/* A walk would put the frames that it has met on top of what is remembered. */
+static void ways_that_were_taken_before_are_not_walked(void **state)
+{
+    uint32_t nodes[2] = {0, 0};
+    (void)state;
+    begin_unwind(UNWIND_CFI, 0);
+    for (int i = 0; i < 40; i++) {
+        struct word top = memory->remembered->slots[memory->count];
+        at_depth(5 + i % 2, hook);
+        if (i >= 8) {
+            assert_int_equal(last_node, nodes[i % 2]);
+            assert_int_equal(memory->remembered->slots[memory->count].at, top.at);
+            assert_int_equal(memory->remembered->slots[memory->count].value, top.value);
+        }
+        nodes[i % 2] = last_node;
+    }
+    assert_int_not_equal(nodes[0], nodes[1]);
+}
+
+/* As many ways as there is room for, and more. */
+static void more_ways_than_are_kept_have_their_nodes(void **state)
+{
+    enum { WAYS = 400 };
+    static uint32_t nodes[WAYS];
+    (void)state;
+    begin_unwind(UNWIND_CFI, 0);
+    for (int i = 0; i < 10 * WAYS; i++) {
+        int way = i * 7 % WAYS;
+        at_depth(way, hook);
+        if (i >= WAYS) {
+            assert_int_equal(last_node, nodes[way]);
+        }
+        nodes[way] = last_node;
     }
 }
 
@@ -344,6 +382,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_same_stack_has_the_same_node),
+        cmocka_unit_test(ways_that_were_taken_before_are_not_walked),
+        cmocka_unit_test(more_ways_than_are_kept_have_their_nodes),
         cmocka_unit_test(max_depth_keeps_the_innermost_frames_and_says_so),
         cmocka_unit_test(a_path_that_a_base_makes_too_long_is_cut_too),
         cmocka_unit_test(without_stacks_a_path_is_the_caller),

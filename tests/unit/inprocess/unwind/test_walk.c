@@ -137,6 +137,63 @@ static void tells_two_call_sites_of_one_caller_apart(void **state)
     assert_agreement(12);
 }
 
+static NOINLINE void way_of(unsigned frames)
+{
+    if (frames > 1) {
+        way_of(frames - 1);
+    } else {
+        check();
+    }
+    __asm__ volatile("");
+}
+
+/* The same ways again and again from one function, by several call sites. */
+static NOINLINE void ways_in_turn(unsigned times)
+{
+    while (times--) {
+        switch (chance(5)) {
+        case 0:
+            callee();
+            break;
+        case 1:
+            callee();
+            __asm__ volatile("" ::"i"(1));
+            break;
+        case 2:
+            way_of(1 + chance(6));
+            break;
+        case 3:
+            realigned(0, 1);
+            break;
+        default:
+            with_alloca(0);
+        }
+    }
+}
+
+static NOINLINE void outside_of_ways(unsigned level)
+{
+    sink = alloca(64 * (1 + chance(2)));
+    if (level == 0) {
+        ways_in_turn(40);
+    } else if (chance(2)) {
+        outside_of_ways(level - 1);
+    } else {
+        outside_of_ways(level - 1);
+        __asm__ volatile("" ::"i"(2));
+    }
+    __asm__ volatile("");
+}
+
+static void agrees_on_ways_that_are_taken_in_turn(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 100; i++) {
+        outside_of_ways(chance(4));
+    }
+    assert_agreement(4000);
+}
+
 #if defined(__x86_64__)
 /* The return addresses may all look unchanged while frames have moved: old ones lie about in
  * alloca's bytes. Only the frame pointer tells, live or saved. */
@@ -191,7 +248,10 @@ static void sees_frames_move_between_unchanged_return_addresses(void **state)
     for (int i = 0; i < 6; i++) {
         moving_frame(i & 1, call_with_saved_bp);
     }
-    assert_agreement(24);
+    for (int i = 0; i < 600; i++) {
+        moving_frame((int)chance(2), chance(2) ? call_with_live_bp : call_with_saved_bp);
+    }
+    assert_agreement(1200);
 }
 #endif
 
@@ -740,6 +800,7 @@ int main(void)
         cmocka_unit_test_setup(agrees_two_hundred_thousand_frames_deep, set_up),
         cmocka_unit_test_setup(agrees_on_frames_of_changing_size, set_up),
         cmocka_unit_test_setup(tells_two_call_sites_of_one_caller_apart, set_up),
+        cmocka_unit_test_setup(agrees_on_ways_that_are_taken_in_turn, set_up),
 #if defined(__x86_64__)
         cmocka_unit_test_setup(sees_frames_move_between_unchanged_return_addresses, set_up),
 #endif
