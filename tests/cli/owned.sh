@@ -21,6 +21,12 @@ try tidemark record -q -o ranges.tmk "$VICTIMS/owned" ranges "$PWD/file"
 cat out err
 owned ranges.tmk 'own%'
 
+echo "ranges by syscall():"
+try tidemark record -q -o calls.tmk "$VICTIMS/owned_by_syscall" ranges "$PWD/file"
+cat out err
+owned ranges.tmk 'own%' >functions
+owned calls.tmk 'own%' | diff functions - && echo "the same"
+
 echo "storm:"
 try tidemark record -q -o storm.tmk "$VICTIMS/owned" storm
 owned storm.tmk 'own%'

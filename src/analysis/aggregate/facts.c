@@ -504,7 +504,6 @@ static bool facts_knows_all_mappings(const struct profile *profile)
            !profile_get(profile, PROFILE_META_BEGUN_ON) &&
            !profile_get(profile, PROFILE_META_WINDOW_FROM) &&
            !profile_get(profile, PROFILE_META_REGION) &&
-           !profile_get(profile, PROFILE_META_LEVEL) &&
            !profile_get(profile, PROFILE_META_IMPORTED);
 }
 
@@ -532,14 +531,15 @@ static struct figure facts_unclaimed(const struct profile *profile,
  * other mapping. */
 static uint64_t facts_may_be_kept(const struct profile *profile)
 {
-    return facts_allocator_is_libc(profile) ? 0 : figure_or(profile->program.total.peak_bytes, 0);
+    return facts_allocator_is_libc(profile) ? 0
+                                            : figure_or(profile_heap_total(profile)->peak_bytes, 0);
 }
 
 uint64_t facts_mapped_unseen(const struct profile *profile)
 {
     uint64_t mapped, direct, resident, most = 0, kept = facts_may_be_kept(profile);
-    if (!facts_knows_all_mappings(profile) ||
-        !figure_get(profile->program.total.map_bytes, &mapped))
+    if (!facts_knows_all_mappings(profile) || facts_is_of(profile, MEMORY_RESIDENT) ||
+        !figure_get(profile_heap_total(profile)->map_bytes, &mapped))
         return 0;
     for (size_t i = 0; i < profile->sample_count; i++) {
         const struct profile_sample *sample = &profile->samples[i];

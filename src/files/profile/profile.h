@@ -737,6 +737,7 @@ struct profile {
     bool pages;            /* the sample is of pages (PROFILE_META_PAGES) */
     bool has_program;      /* false: no metrics were committed yet, `program` is all zero */
     struct program_metrics program;
+    struct call_metrics heap; /* program.total as it was before profile_take_level() */
     size_t node_count;
     struct profile_node *nodes;
     size_t site_count;
@@ -874,6 +875,9 @@ int profile_find_region(const struct profile *profile, const char *name, uint32_
  * bytes are left out). What is not known by level is not there any more. 0, -ENOENT with a
  * sentence, or -ENOMEM. */
 int profile_take_level(struct profile *profile, enum memory_level level);
+/* The program's totals at the level of the heap, also where another one was taken. Lives as the
+ * profile does. */
+const struct call_metrics *profile_heap_total(const struct profile *profile);
 /* Of the samples with owners the one with most resident. A sample with up to a fiftieth less counts
  * too, and one where notably more is alive (that fiftieth) goes before: at the end all may be
  * freed, and the same memory is nobody's. Where more than a half is on freed pages, samples with up

@@ -402,8 +402,14 @@ bool profile_has_level(const struct profile *profile, enum memory_level level)
                                       : figure_known(profile->program.mapped.live_bytes);
 }
 
+const struct call_metrics *profile_heap_total(const struct profile *profile)
+{
+    return profile_get(profile, PROFILE_META_LEVEL) ? &profile->heap : &profile->program.total;
+}
+
 int profile_take_level(struct profile *profile, enum memory_level level)
 {
+    profile->heap = *profile_heap_total(profile);
     int error = level == MEMORY_HEAP     ? 0
                 : level == MEMORY_MAPPED ? profile_levels_take_mapped(profile)
                 : level == MEMORY_ALL    ? profile_levels_take_all(profile)

@@ -1,5 +1,6 @@
-/* Hooks of the functions by which a program installs a seccomp filter: prctl(), and syscall(),
- * because seccomp() has no function of its own (libseccomp). All calls are passed on unchanged.
+/* Hooks of the functions by which a program installs a seccomp filter: prctl(), and syscall()
+ * (hooks_syscall.c), because seccomp() has no function of its own (libseccomp). All calls are
+ * passed on unchanged.
  * After the kernel has accepted a filter, it is tested which of our calls it forbids (filter.h).
  * prctl() can also forbid reading the clock. */
 #include "recorder/hooks.h"
@@ -11,6 +12,7 @@
 #include <unistd.h>
 #include "recorder/fatal_signals.h"
 #include "recorder/filter.h"
+#include "recorder/hooks_syscall.h"
 #include "unwind/permitted_calls.h"
 
 #ifndef PR_SET_SYSCALL_USER_DISPATCH
@@ -40,8 +42,7 @@ static void hooks_filter_see_dispatch(unsigned long mode, const char *selector)
 }
 
 /* The system call itself, for calls before real_init(). */
-__attribute__((used)) static long hooks_filter_raw_syscall(long number, long a, long b, long c,
-                                                           long d, long e, long f)
+long hooks_filter_raw_syscall(long number, long a, long b, long c, long d, long e, long f)
 {
 #if defined(__x86_64__)
     register long r10 __asm__("r10") = d;
@@ -99,13 +100,10 @@ HOOK int prctl(int option, ...)
 }
 HOOKED(prctl)
 
-/* ---- syscall() ----
- * For all numbers but that of seccomp it is only a jump, because calls of clone return twice. */
+/* ---- By syscall() ---- */
 
-__attribute__((used)) static long hooks_filter_seccomp_by_syscall(long number,
-                                                                  unsigned long operation,
-                                                                  unsigned long flags,
-                                                                  const void *argument)
+long hooks_filter_seccomp_by_syscall(long number, unsigned long operation, unsigned long flags,
+                                     const void *argument)
 {
     bool installs = operation == SECCOMP_SET_MODE_FILTER || operation == SECCOMP_SET_MODE_STRICT;
     bool watches = installs && fatal_signals_let_go();
@@ -122,33 +120,3 @@ __attribute__((used)) static long hooks_filter_seccomp_by_syscall(long number,
         fatal_signals_watch();
     return result;
 }
-
-_Static_assert(offsetof(struct real, syscall) == 0, "the code jumps through the first member");
-#define TEXT_OF(number) #number
-#define TEXT(number)    TEXT_OF(number)
-__asm__(".text\n"
-        ".globl syscall\n"
-        ".type syscall, @function\n"
-        ".balign 16\n"
-        "syscall:\n"
-        ".cfi_startproc\n"
-#if defined(__x86_64__)
-        "endbr64\n"
-        "cmpq $" TEXT(__NR_seccomp) ", %rdi\n"
-                                    "je hooks_filter_seccomp_by_syscall\n"
-                                    "movq real(%rip), %rax\n"
-                                    "testq %rax, %rax\n"
-                                    "je hooks_filter_raw_syscall\n"
-                                    "jmp *%rax\n"
-#elif defined(__aarch64__)
-        "hint #34\n" /* bti c */
-        "cmp x0, #" TEXT(__NR_seccomp) "\n"
-                                       "b.eq hooks_filter_seccomp_by_syscall\n"
-                                       "adrp x16, real\n"
-                                       "ldr x16, [x16, #:lo12:real]\n"
-                                       "cbz x16, hooks_filter_raw_syscall\n"
-                                       "br x16\n"
-#endif
-                                    ".cfi_endproc\n"
-                                    ".size syscall, .-syscall\n");
-HOOKED(syscall)

@@ -11,6 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 #include "model/mapping.h"
+#include "recorder/hooks_syscall.h"
 #include "recorder/inherited.h"
 #include "recorder/locked.h"
 #include "recorder/session.h"
@@ -64,6 +65,20 @@ static __attribute__((noinline)) void hooks_map_allocator_loses(uintptr_t frame,
     thread_record_long_at(thread, frame, 0, WIRE_MUNMAP, (uintptr_t)address, bytes, 0,
                           WIRE_DETAIL_ALLOCATORS >> 56);
 }
+
+/* The hook NAME, which returns an int, and where syscall() jumps to for it. Both have frames of
+ * their own, and the body in them. */
+#define INT_HOOK(name, parameters, arguments)                                                      \
+    HOOK int name parameters                                                                       \
+    {                                                                                              \
+        return hooks_map_##name arguments;                                                         \
+    }                                                                                              \
+    HOOKED(name)                                                                                   \
+    __attribute__((noinline)) long hooks_map_##name##_by_syscall parameters                        \
+    {                                                                                              \
+        return hooks_map_##name arguments;                                                         \
+    }
+#define INT_HOOK_BODY static inline __attribute__((always_inline)) int
 
 /* ---- mmap, munmap, mremap ---- */
 
@@ -148,7 +163,7 @@ static bool hooks_map_unmaps_nothing(const void *address, size_t bytes)
            bytes > WIRE_ADDRESS_MASK - start;
 }
 
-HOOK int munmap(void *address, size_t bytes)
+INT_HOOK_BODY hooks_map_munmap(void *address, size_t bytes)
 {
     uintptr_t frame = HOOK_FRAME();
     struct thread *thread =
@@ -170,7 +185,7 @@ HOOK int munmap(void *address, size_t bytes)
     script_memory_forget();
     return status;
 }
-HOOKED(munmap)
+INT_HOOK(munmap, (void *address, size_t bytes), (address, bytes))
 
 #ifndef MREMAP_DONTUNMAP
 #define MREMAP_DONTUNMAP 4 /* Linux 5.7 */
@@ -285,7 +300,7 @@ HOOKED(mremap)
 
 /* ---- mprotect, madvise ---- */
 
-HOOK int mprotect(void *address, size_t bytes, int protection)
+INT_HOOK_BODY hooks_map_mprotect(void *address, size_t bytes, int protection)
 {
     uintptr_t frame = HOOK_FRAME();
     struct thread *thread = bytes ? hooks_map_enter(frame) : NULL;
@@ -306,7 +321,7 @@ HOOK int mprotect(void *address, size_t bytes, int protection)
     }
     return status;
 }
-HOOKED(mprotect)
+INT_HOOK(mprotect, (void *address, size_t bytes, int protection), (address, bytes, protection))
 
 #ifndef MADV_DONTNEED_LOCKED
 #define MADV_DONTNEED_LOCKED 24 /* Linux 5.18 */
@@ -328,7 +343,7 @@ static enum wire_advice hooks_map_advice(int advice)
     }
 }
 
-HOOK int madvise(void *address, size_t bytes, int advice)
+INT_HOOK_BODY hooks_map_madvise(void *address, size_t bytes, int advice)
 {
     uintptr_t frame = HOOK_FRAME();
     enum wire_advice said = hooks_map_advice(advice);
@@ -341,7 +356,7 @@ HOOK int madvise(void *address, size_t bytes, int advice)
     }
     return status;
 }
-HOOKED(madvise)
+INT_HOOK(madvise, (void *address, size_t bytes, int advice), (address, bytes, advice))
 
 /* ---- Segments of System V ---- */
 
@@ -381,7 +396,7 @@ HOOK void *shmat(int segment, const void *address, int flags)
 HOOKED(shmat)
 
 /* Recorded before the call, as munmap. If no segment begins there, the record has no effect. */
-HOOK int shmdt(const void *address)
+INT_HOOK_BODY hooks_map_shmdt(const void *address)
 {
     uintptr_t frame = HOOK_FRAME();
     struct thread *thread = hooks_map_unmaps_nothing(address, 1) ? NULL : hooks_map_enter(frame);
@@ -396,7 +411,7 @@ HOOK int shmdt(const void *address)
     script_memory_forget();
     return status;
 }
-HOOKED(shmdt)
+INT_HOOK(shmdt, (const void *address), (address))
 
 /* ---- The break ---- */
 
