@@ -24,6 +24,22 @@ os._exit(0)'
         WHERE live_count > 0 AND live_bytes / live_count > 4000 AND live_count >= 100 GROUP BY 2 ORDER BY 2 DESC"
 }
 
+# Each of many functions has its own blocks, also when its table has grown meanwhile.
+many() { # PYTHON
+    tidemark record -q -o many.tmk "$1" -c 'import os
+made, kept = {}, []
+for i in range(14000):
+    exec(f"def f{i}(): return bytes({5000 + i})", made)
+    kept.append(made[f"f{i}"]())
+for i in range(14000):
+    kept.append(made[f"f{i}"]())
+os._exit(0)'
+    rm -f many.db
+    tidemark unpack many.tmk many.db
+    sqlite3 many.db "SELECT count(*) FROM (SELECT 1 FROM call_sites WHERE function GLOB 'f[0-9]*' GROUP BY function
+        HAVING sum(live_count) = 2 AND sum(live_bytes) = 2 * (5033 + substr(function, 2)))"
+}
+
 for python in $pythons; do
     for seed in 1 2; do
         tidemark record -q -o paths.tmk "$python" "$HERE/python_paths.py" run $seed want.json
@@ -32,6 +48,7 @@ for python in $pythons; do
         "$python" "$HERE/python_paths.py" compare want.json paths.db
     done >said
     both "$python" >>said
+    many "$python" >>said
     [ -e first ] || { cat said && cp said first; }
     diff first said || echo "$python"
 done

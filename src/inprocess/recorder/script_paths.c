@@ -12,7 +12,8 @@
  *
  * Functions get numbers by two tables, under a lock. One is by address, which is forgotten when the
  * block there is freed. The other is by name, file and first line, so that a function that is made
- * again and again has one number. */
+ * again and again has one number. The lock costs two system calls, and a function has many lines.
+ * So a thread keeps the numbers of functions that it has asked for, until one is freed. */
 #include "recorder/script_paths.h"
 
 #include <errno.h>
@@ -49,10 +50,11 @@ enum {
     CACHE_LINES = 4096,
     CACHE_FRAMES = 4096,
     CACHE_STEPS = 2048,
-    PASSED_MOST = 256,        /* frames that a path may have before the one that it is known by */
-    FUNCTIONS = 1 << 16,      /* places in each of the two tables below, which are cleared when they
-                               * are */
-    FUNCTIONS_FULL = 3 << 14, /* so full */
+    CACHE_FUNCTIONS = 1024,
+    PASSED_MOST = 256, /* frames that a path may have before the one that it is known by */
+    FUNCTIONS_FEW = 1 << 10,
+    FUNCTIONS_STEPS = 3, /* tables of 1, 4, 16 and 64 times as many places */
+    FUNCTIONS_ALL = 85 * FUNCTIONS_FEW,
     NAME_BYTES = 256,
     FILE_BYTES = 1024,
 };
@@ -80,6 +82,12 @@ struct cached_line {
 struct cached_frame {
     uint64_t key; /* of the frame, and the epoch; 0: none */
     uintptr_t ip;
+};
+
+/* A function's number, and the place that it had, of all that were ever taken. */
+struct cached_function {
+    uint64_t key; /* of its identity, and the epoch; 0: none */
+    uint32_t number, taken;
 };
 
 /* What is next on a native path, from a node on outwards: a call of the interpreter, a frame that
@@ -112,6 +120,7 @@ struct script_thread {
     struct cached_line lines[CACHE_LINES];
     struct cached_frame known[CACHE_FRAMES];
     struct native_step steps[CACHE_STEPS];
+    struct cached_function functions[CACHE_FUNCTIONS];
     struct script_frame frames[FRAMES_MOST];
     uintptr_t native[FRAMES_MOST], mixed[FRAMES_MOST + 1];
     struct native_step way[FRAMES_MOST + 1]; /* the native path that is being merged */
@@ -126,13 +135,22 @@ struct function_place {
     uint32_t taken; /* the how manieth place by address this was to be taken */
 };
 
+/* Open addressing. A table that is three quarters full is laid out anew behind itself, with four
+ * times the places, so that few functions touch few pages. The last one is cleared instead.
+ *
+ *   │ 1 │ 4       │ 16            …│ 64                    …│   × FUNCTIONS_FEW places */
+struct function_table {
+    uint32_t steps; /* the table in use */
+    uint32_t count; /* its places that are not free */
+    struct function_place places[FUNCTIONS_ALL];
+};
+
 /* In the session's memory, which is empty in the child of a fork. */
 static struct script_paths_functions {
     struct lock lock;
     uint32_t count; /* numbers given */
-    uint32_t by_address_count, by_text_count;
     uint32_t taken; /* places by address, ever */
-    struct function_place by_address[FUNCTIONS], by_text[FUNCTIONS];
+    struct function_table by_address, by_text;
     _Atomic uint64_t epoch; /* grows when functions are freed */
     _Atomic uint64_t filter[SCRIPT_PATHS_FILTER_BITS / 64];
     char name[NAME_BYTES], file[FILE_BYTES], text[NAME_BYTES + FILE_BYTES + 1];
@@ -153,21 +171,80 @@ static bool script_paths_is_hidden(uintptr_t ip)
 
 /* ---- Functions ---- */
 
-static struct function_place *script_paths_place(struct function_place *table, uint64_t key)
+static size_t script_paths_room(uint32_t steps)
 {
-    size_t at = hash_u64(key) % FUNCTIONS;
+    return (size_t)FUNCTIONS_FEW << 2 * steps;
+}
+
+static struct function_place *script_paths_places(struct function_table *table, uint32_t steps)
+{
+    return &table->places[(script_paths_room(steps) - FUNCTIONS_FEW) / 3];
+}
+
+static struct function_place *script_paths_place_in(struct function_table *table, uint32_t steps,
+                                                    uint64_t key)
+{
+    struct function_place *places = script_paths_places(table, steps);
+    size_t room = script_paths_room(steps), at = hash_u64(key) % room;
     uint64_t found;
 
-    while ((found = __atomic_load_n(&table[at].key, __ATOMIC_RELAXED)) != 0 && found != key)
-        at = (at + 1) % FUNCTIONS;
-    return &table[at];
+    while ((found = __atomic_load_n(&places[at].key, __ATOMIC_RELAXED)) != 0 && found != key)
+        at = (at + 1) % room;
+    return &places[at];
+}
+
+/* The place that the key has or would have. Needs no lock: what was put before is found, because a
+ * table is whole when it comes into use, and stays as it is when another has taken its place. */
+static struct function_place *script_paths_place(struct function_table *table, uint64_t key)
+{
+    return script_paths_place_in(table, __atomic_load_n(&table->steps, __ATOMIC_ACQUIRE), key);
+}
+
+static void script_paths_put(struct function_table *table, uint32_t steps,
+                             const struct function_place *function)
+{
+    struct function_place *place = script_paths_place_in(table, steps, function->key);
+
+    place->number = function->number;
+    place->taken = function->taken;
+    __atomic_store_n(&place->key, function->key, __ATOMIC_RELAXED);
+    table->count++;
+}
+
+static void script_paths_grow(struct function_table *table)
+{
+    const struct function_place *from = script_paths_places(table, table->steps);
+    size_t room = script_paths_room(table->steps);
+
+    table->count = 0;
+    for (size_t i = 0; i < room; i++)
+        if (from[i].key > 1)
+            script_paths_put(table, table->steps + 1, &from[i]);
+    __atomic_store_n(&table->steps, table->steps + 1, __ATOMIC_RELEASE);
+}
+
+/* Makes room for one more. False: the table is full for ever. */
+static bool script_paths_make_room(struct function_table *table)
+{
+    if (table->count < script_paths_room(table->steps) / 4 * 3)
+        return true;
+    if (table->steps == FUNCTIONS_STEPS)
+        return false;
+    script_paths_grow(table);
+    return true;
+}
+
+static void script_paths_empty(struct function_table *table)
+{
+    memset(script_paths_places(table, table->steps), 0,
+           script_paths_room(table->steps) * sizeof *table->places);
+    table->count = 0;
 }
 
 static void script_paths_forget_addresses(void)
 {
-    memset(script_paths_table->by_address, 0, sizeof script_paths_table->by_address);
+    script_paths_empty(&script_paths_table->by_address);
     memset((void *)script_paths_table->filter, 0, sizeof script_paths_table->filter);
-    script_paths_table->by_address_count = 0;
     atomic_fetch_add(&script_paths_table->epoch, 1);
 }
 
@@ -203,21 +280,19 @@ static uint32_t script_paths_number_new(const struct script_frame *frame)
 {
     uint64_t key = hash_bytes(script_paths_table->text, script_paths_text(frame)) +
                    hash_u64(script_paths_runtime->first_line(frame)) + 2;
-    struct function_place *place;
+    struct function_table *table = &script_paths_table->by_text;
+    const struct function_place *place = script_paths_place(table, key);
 
-    if (script_paths_table->by_text_count >= FUNCTIONS_FULL) {
-        memset(script_paths_table->by_text, 0, sizeof script_paths_table->by_text);
-        script_paths_table->by_text_count = 0;
-    }
-    place = script_paths_place(script_paths_table->by_text, key);
     if (place->key)
         return place->number;
     if (script_paths_table->count == WIRE_SCRIPT_FUNCTIONS ||
         !script_paths_log(script_paths_table->count))
         return UINT32_MAX;
-    *place = (struct function_place){.key = key, .number = script_paths_table->count++};
-    script_paths_table->by_text_count++;
-    return place->number;
+    if (!script_paths_make_room(table))
+        script_paths_empty(table);
+    script_paths_put(table, table->steps,
+                     &(struct function_place){.key = key, .number = script_paths_table->count});
+    return script_paths_table->count++;
 }
 
 /* What is no function, as where a frame is being made, has an identity too: 0 and 1 are places of
@@ -230,26 +305,27 @@ static uint64_t script_paths_identity(const struct script_frame *frame)
     return likely(identity > 1) ? identity : NO_FUNCTION;
 }
 
-/* NULL: there is no room. */
-static const struct function_place *script_paths_find_locked(const struct script_frame *frame)
+/* With the lock held. False: there is no room. */
+static bool script_paths_find_locked(const struct script_frame *frame, uint64_t identity,
+                                     struct cached_function *function)
 {
-    uint64_t identity = script_paths_identity(frame);
-    struct function_place *place = script_paths_place(script_paths_table->by_address, identity);
+    struct function_table *table = &script_paths_table->by_address;
+    struct function_place place = *script_paths_place(table, identity);
     unsigned bit = script_paths_bit((uintptr_t)identity);
 
-    if (place->key)
-        return place;
-    if (script_paths_table->by_address_count >= FUNCTIONS_FULL) {
-        script_paths_forget_addresses();
-        place = script_paths_place(script_paths_table->by_address, identity);
+    if (!place.key) {
+        uint32_t number = script_paths_number_new(frame);
+        if (number == UINT32_MAX)
+            return false;
+        place = (struct function_place){identity, number, ++script_paths_table->taken};
+        if (!script_paths_make_room(table))
+            script_paths_forget_addresses();
+        script_paths_put(table, table->steps, &place);
+        atomic_fetch_or(&script_paths_table->filter[bit / 64], 1ull << bit % 64);
     }
-    uint32_t number = script_paths_number_new(frame);
-    if (number == UINT32_MAX)
-        return NULL;
-    *place = (struct function_place){identity, number, ++script_paths_table->taken};
-    script_paths_table->by_address_count++;
-    atomic_fetch_or(&script_paths_table->filter[bit / 64], 1ull << bit % 64);
-    return place;
+    function->number = place.number;
+    function->taken = place.taken;
+    return true;
 }
 
 /* Most blocks whose bit is set are no functions; that is seen without the lock. A place that has a
@@ -257,11 +333,11 @@ static const struct function_place *script_paths_find_locked(const struct script
 void script_paths_function_ends(uintptr_t block)
 {
     if (!script_paths_table ||
-        __atomic_load_n(&script_paths_place(script_paths_table->by_address, block)->key,
+        __atomic_load_n(&script_paths_place(&script_paths_table->by_address, block)->key,
                         __ATOMIC_RELAXED) != block)
         return;
     signal_lock_take(&script_paths_table->lock);
-    struct function_place *place = script_paths_place(script_paths_table->by_address, block);
+    struct function_place *place = script_paths_place(&script_paths_table->by_address, block);
     if (place->key) {
         place->key = 1;
         atomic_fetch_add(&script_paths_table->epoch, 1);
@@ -316,16 +392,38 @@ static bool script_paths_lock(struct mixture *mixture)
     return mixture->locked;
 }
 
+/* The number of the frame's function. False: there is no room. */
+static bool script_paths_function(struct mixture *mixture, const struct script_frame *frame,
+                                  struct cached_function *function)
+{
+    uint64_t identity = script_paths_identity(frame);
+    uint64_t key = hash_u64(identity + mixture->epoch) | 1;
+    struct cached_function *known = &mixture->thread->functions[key >> 32 & (CACHE_FUNCTIONS - 1)];
+
+    *function = *known;
+    if (function->key == key)
+        return true;
+    if (!script_paths_lock(mixture) || !script_paths_find_locked(frame, identity, function))
+        return false;
+    known->key = 0;
+    atomic_signal_fence(memory_order_seq_cst);
+    known->number = function->number;
+    known->taken = function->taken;
+    atomic_signal_fence(memory_order_seq_cst);
+    known->key = key;
+    return true;
+}
+
 /* 0: there is no room. */
 static uintptr_t __attribute__((noinline))
 script_paths_frame_new(struct mixture *mixture, const struct script_frame *frame)
 {
-    const struct function_place *place =
-        script_paths_lock(mixture) ? script_paths_find_locked(frame) : NULL;
+    struct cached_function function;
 
-    return place ? wire_script_ip(place->number,
-                                  script_paths_line(mixture->thread, frame, place->taken))
-                 : 0;
+    return script_paths_function(mixture, frame, &function)
+               ? wire_script_ip(function.number,
+                                script_paths_line(mixture->thread, frame, function.taken))
+               : 0;
 }
 
 static void script_paths_add_frame(struct mixture *mixture)
@@ -557,7 +655,7 @@ static uint32_t script_paths_node(const struct mixture *mixture)
     return at.node;
 }
 
-/* The lock is taken only where a function or a line is new, because it costs two system calls.
+/* The lock is taken only where a function is new, because it costs two system calls.
  * *by_step: any native path that has the same step first, and passes over PASSED_MOST frames at
  * most before it, is merged to the same. */
 static uint32_t script_paths_merge(struct script_thread *thread, uint32_t native, uint64_t epoch,

@@ -35,7 +35,7 @@ struct block_types_finding {
 static bool block_types_make_room(struct block_types_finding *finding, void *array, size_t *room,
                                   size_t count, size_t bytes)
 {
-    bool has_room = array_make_room(array, room, count, bytes);
+    bool has_room = array_make_bare_room(array, room, count, bytes);
     finding->no_memory |= !has_room;
     return has_room;
 }

@@ -1,5 +1,6 @@
 /* Reads memory ahead of the thread that looks at it (graph_ahead.h). A lock guards which piece is
- * read next; it is taken twice for each piece of 256 KiB. */
+ * read next; it is taken twice for each piece of 256 KiB. Where little is to be read nobody reads
+ * ahead, and all pieces lie in one room, whose pages are the same each time. */
 #include "collector/graph_ahead.h"
 
 #include <errno.h>
@@ -11,15 +12,16 @@
 
 enum {
     ROOMS = 8,
-    MOST_THREADS = 3,  /* beside the caller's */
-    LEAST_PIECES = 32, /* for fewer no thread is made */
+    MOST_THREADS = 3, /* beside the caller's */
     PIECE_BYTES = GRAPH_AHEAD_WORDS * sizeof(uint64_t),
+    LEAST_BYTES = 32 * PIECE_BYTES, /* for less no thread is made */
 };
 
 struct graph_ahead {
     const struct graph_pieces *pieces;
     const struct program_memory *memory;
-    char *rooms; /* ROOMS of PIECE_BYTES; piece i lies in i % ROOMS */
+    size_t room_count; /* 1: nobody reads ahead */
+    char *rooms;       /* each of PIECE_BYTES; piece i lies in i % room_count */
     pthread_mutex_t lock;
     pthread_cond_t changed;
     /* under the lock */
@@ -60,12 +62,12 @@ void graph_pieces_release(struct graph_pieces *pieces)
 
 static char *graph_ahead_room(const struct graph_ahead *ahead, size_t piece)
 {
-    return ahead->rooms + piece % ROOMS * PIECE_BYTES;
+    return ahead->rooms + piece % ahead->room_count * PIECE_BYTES;
 }
 
 static bool graph_ahead_may_read(const struct graph_ahead *ahead)
 {
-    return ahead->next < ahead->pieces->count && ahead->next - ahead->done < ROOMS;
+    return ahead->next < ahead->pieces->count && ahead->next - ahead->done < ahead->room_count;
 }
 
 /* Under the lock, which is let go of meanwhile. */
@@ -77,8 +79,8 @@ static void graph_ahead_read_next(struct graph_ahead *ahead)
     size_t got = program_memory_read(ahead->memory, piece->start, graph_ahead_room(ahead, number),
                                      piece->end - piece->start);
     pthread_mutex_lock(&ahead->lock);
-    ahead->got[number % ROOMS] = got;
-    ahead->is_read[number % ROOMS] = true;
+    ahead->got[number % ahead->room_count] = got;
+    ahead->is_read[number % ahead->room_count] = true;
     pthread_cond_broadcast(&ahead->changed);
 }
 
@@ -101,17 +103,17 @@ static void *graph_ahead_thread(void *context)
 static int graph_ahead_see(struct graph_ahead *ahead, graph_piece_visit *visit, void *context)
 {
     size_t number = ahead->done, got;
-    while (!ahead->is_read[number % ROOMS])
+    while (!ahead->is_read[number % ahead->room_count])
         if (graph_ahead_may_read(ahead))
             graph_ahead_read_next(ahead);
         else
             pthread_cond_wait(&ahead->changed, &ahead->lock);
-    got = ahead->got[number % ROOMS];
+    got = ahead->got[number % ahead->room_count];
     pthread_mutex_unlock(&ahead->lock);
     int error = visit(&ahead->pieces->list[number],
                       (uint64_t *)(void *)graph_ahead_room(ahead, number), got, context);
     pthread_mutex_lock(&ahead->lock);
-    ahead->is_read[number % ROOMS] = false;
+    ahead->is_read[number % ahead->room_count] = false;
     ahead->done++;
     if (error)
         ahead->next = ahead->pieces->count; /* nobody begins another one */
@@ -119,14 +121,23 @@ static int graph_ahead_see(struct graph_ahead *ahead, graph_piece_visit *visit, 
     return error;
 }
 
-static size_t graph_ahead_begin_threads(struct graph_ahead *ahead, pthread_t *threads)
+/* How many threads are to read ahead. */
+static size_t graph_ahead_wanted(const struct graph_pieces *pieces)
 {
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    size_t count = 0, wanted = cores > MOST_THREADS ? MOST_THREADS
-                               : cores > 1          ? (size_t)cores - 1
-                                                    : 0;
-    if (ahead->pieces->count < LEAST_PIECES)
-        wanted = 0;
+    size_t others = cores > 1 ? (size_t)cores - 1 : 0;
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < pieces->count; i++)
+        bytes += pieces->list[i].end - pieces->list[i].start;
+    if (bytes < LEAST_BYTES)
+        return 0;
+    return others < MOST_THREADS ? others : MOST_THREADS;
+}
+
+static size_t graph_ahead_begin_threads(struct graph_ahead *ahead, pthread_t *threads,
+                                        size_t wanted)
+{
+    size_t count = 0;
     while (count < wanted && pthread_create(&threads[count], NULL, graph_ahead_thread, ahead) == 0)
         count++;
     return count;
@@ -136,15 +147,17 @@ int graph_pieces_visit(const struct graph_pieces *pieces, const struct program_m
                        graph_piece_visit *visit, void *context)
 {
     pthread_t threads[MOST_THREADS];
+    size_t wanted = graph_ahead_wanted(pieces);
     struct graph_ahead ahead = {.pieces = pieces,
                                 .memory = memory,
+                                .room_count = wanted ? ROOMS : 1,
                                 .lock = PTHREAD_MUTEX_INITIALIZER,
                                 .changed = PTHREAD_COND_INITIALIZER};
     int error = 0;
-    ahead.rooms = malloc((size_t)ROOMS * PIECE_BYTES);
+    ahead.rooms = malloc(ahead.room_count * PIECE_BYTES);
     if (!ahead.rooms)
         return -ENOMEM;
-    size_t count = graph_ahead_begin_threads(&ahead, threads);
+    size_t count = graph_ahead_begin_threads(&ahead, threads, wanted);
     pthread_mutex_lock(&ahead.lock);
     while (ahead.done < pieces->count && !error)
         error = graph_ahead_see(&ahead, visit, context);

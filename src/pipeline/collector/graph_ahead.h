@@ -6,7 +6,8 @@
  *   pieces   ┊ seen ┊ seen ┊ read ┊ being read ┊ read ┊ … nobody has begun
  *                     done ▲                          ▲ next,   next - done <= rooms
  *
- * The looking thread reads too while no piece is ready. Inside the room. */
+ * The looking thread reads too while no piece is ready, and alone where there is little to read.
+ * Inside the room. */
 #ifndef TIDEMARK_COLLECTOR_GRAPH_AHEAD_H
 #define TIDEMARK_COLLECTOR_GRAPH_AHEAD_H
 

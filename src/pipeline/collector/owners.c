@@ -58,7 +58,8 @@ static struct profile_owner *owners_row(struct owners *owners, const struct prof
     for (struct map_probe probe = map_probe(&owners->by_key, hash); map_next(&probe, &number);)
         if (owners_is_of(&owners->rows[number], key))
             return &owners->rows[number];
-    if (!array_make_room(&owners->rows, &owners->capacity, owners->count, sizeof *owners->rows) ||
+    if (!array_make_bare_room(&owners->rows, &owners->capacity, owners->count,
+                              sizeof *owners->rows) ||
         !map_try_add(&owners->by_key, hash, (uint32_t)owners->count)) {
         owners->failed = true;
         return NULL;

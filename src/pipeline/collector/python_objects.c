@@ -9,6 +9,7 @@
 #include "base/hash.h"
 #include "base/map.h"
 #include "base/search.h"
+#include "collector/kept_pages.h"
 #include "model/interpreter.h"
 
 enum {
@@ -75,6 +76,7 @@ static const char *const part_names[NAME_TYPES] = {
 
 struct python_objects {
     struct block_types_memory memory;
+    struct kept_pages pages; /* of types */
     const struct live_list *blocks;
     uint32_t *names; /* of blocks: UNKNOWN, of a part, or NAME_TYPES + the type's number */
     struct python_type *types;
@@ -96,22 +98,22 @@ static bool python_objects_is_memory(const struct python_objects *objects, uint6
     return mapping && mapping->writable;
 }
 
-static bool python_objects_read(const struct python_objects *objects, uint64_t address,
-                                uint64_t *words, size_t count)
+/* Of a type, which stays as it is. */
+static bool python_objects_read(struct python_objects *objects, uint64_t address, uint64_t *words,
+                                size_t count)
 {
-    const struct block_types_memory *memory = &objects->memory;
     return python_objects_is_memory(objects, address) &&
-           memory->read(memory->context, address, words, count * WORD) == count * WORD;
+           kept_pages_read(&objects->pages, &objects->memory, address, words, count * WORD) ==
+               count * WORD;
 }
 
 /* The name at the address if it has no blanks and no control characters; malloc'd, or NULL. */
-static char *python_objects_read_name(const struct python_objects *objects, uint64_t address)
+static char *python_objects_read_name(struct python_objects *objects, uint64_t address)
 {
-    const struct block_types_memory *memory = &objects->memory;
     char name[NAME_BYTES];
-    if (!smaps_find(memory->smaps, address))
+    if (!smaps_find(objects->memory.smaps, address))
         return NULL;
-    size_t got = memory->read(memory->context, address, name, sizeof name);
+    size_t got = kept_pages_read(&objects->pages, &objects->memory, address, name, sizeof name);
     if (!got || !memchr(name, '\0', got) || !*name)
         return NULL;
     for (const unsigned char *at = (const unsigned char *)name; *at; at++)
@@ -153,7 +155,7 @@ static bool python_objects_is_metatype(struct python_objects *objects, uint64_t 
 }
 
 /* Whether the name of the type, or of one that it is derived from, begins with `start`. */
-static bool python_objects_derives(const struct python_objects *objects, uint64_t address,
+static bool python_objects_derives(struct python_objects *objects, uint64_t address,
                                    const char *start)
 {
     enum { DEPTH = 16 };
@@ -170,7 +172,7 @@ static bool python_objects_derives(const struct python_objects *objects, uint64_
     return found;
 }
 
-static enum python_kind python_objects_kind_of(const struct python_objects *objects,
+static enum python_kind python_objects_kind_of(struct python_objects *objects,
                                                const struct python_type *type)
 {
     if (type->flags & FLAG_TYPE)
@@ -491,7 +493,8 @@ bool python_objects_add_text(struct python_objects *objects, uint64_t address, s
     enum { IS_ASCII = 0x60 }; /* compact, too */
     const struct block_types_memory *memory = &objects->memory;
     uint64_t words[TEXT_WORDS];
-    if (!python_objects_read(objects, address, words, TEXT_WORDS))
+    if (!python_objects_is_memory(objects, address) ||
+        memory->read(memory->context, address, words, sizeof words) != sizeof words)
         return false;
     const struct python_type *type = python_objects_type(objects, words[TYPE]);
     if (!type || !(type->flags & FLAG_TEXT) || strcmp(type->name, "str") != 0 ||
@@ -538,6 +541,7 @@ void python_objects_free(struct python_objects *objects)
         free(objects->types[i].name);
     free(objects->types);
     map_release(&objects->type_map);
+    kept_pages_release(&objects->pages);
     free(objects->parts);
     free(objects->tails);
     free(objects->names);

@@ -18,10 +18,10 @@ static int residency_row_of_path(struct residency *residency, uint32_t path, uin
     for (struct map_probe probe = map_probe(&residency->by_path, hash); map_next(&probe, row);)
         if (residency->rows[*row].path == path)
             return 0;
-    if (!array_make_room(&residency->rows, &residency->row_capacity, residency->row_count,
-                         sizeof *residency->rows) ||
-        !array_make_room(&residency->counts, &residency->count_capacity, residency->row_count,
-                         sizeof *residency->counts) ||
+    if (!array_make_bare_room(&residency->rows, &residency->row_capacity, residency->row_count,
+                              sizeof *residency->rows) ||
+        !array_make_bare_room(&residency->counts, &residency->count_capacity, residency->row_count,
+                              sizeof *residency->counts) ||
         !map_try_add(&residency->by_path, hash, (uint32_t)residency->row_count))
         return -ENOMEM;
     *row = (uint32_t)residency->row_count++;

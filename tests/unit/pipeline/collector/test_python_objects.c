@@ -31,10 +31,13 @@ static uint64_t address_of(const struct layout *layout, const uint64_t *word)
     return BASE + (uint64_t)((const char *)word - (const char *)layout->words);
 }
 
+static unsigned reads; /* of memory */
+
 static size_t read_words(const void *context, uint64_t address, void *to, size_t bytes)
 {
     const struct layout *layout = context;
     uint64_t at = address - BASE;
+    reads++;
     if (at >= sizeof layout->words)
         return 0;
     bytes = bytes < sizeof layout->words - at ? bytes : sizeof layout->words - at;
@@ -143,6 +146,28 @@ static void what_is_no_object_has_no_type(void **state)
     struct python_objects *objects = see_all(layout);
     for (size_t i = 0; i < layout->list.count; i++)
         assert_null(python_objects_name(objects, i));
+    python_objects_free(objects);
+    free(layout);
+}
+
+/* A type names its base, which names its own … */
+static void pages_of_types_are_read_once(void **state)
+{
+    (void)state;
+    enum { TYPES = 24, PAGE_WORDS = 512, BASE_TYPE = 32 };
+    struct layout *layout = make_layout();
+    uint64_t root = add_type(layout, "type", 0, 400, TYPE_OF_TYPES), last = 0;
+    for (size_t i = 0; i < TYPES; i++) {
+        uint64_t base = last;
+        last = add_type(layout, "Derived", root, 24, 0);
+        layout->words[(last - BASE) / WORD + BASE_TYPE] = base;
+        add_object(layout, 0, last, 32);
+    }
+    reads = 0;
+    struct python_objects *objects = see_all(layout);
+    assert_in_range(reads, 1, WORDS / PAGE_WORDS);
+    for (size_t i = 0; i < TYPES; i++)
+        assert_string_equal(python_objects_name(objects, i), "Derived");
     python_objects_free(objects);
     free(layout);
 }
@@ -502,6 +527,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(objects_with_each_header_have_their_type),
         cmocka_unit_test(what_is_no_object_has_no_type),
+        cmocka_unit_test(pages_of_types_are_read_once),
         cmocka_unit_test(words_that_are_not_there_are_not_borrowed),
         cmocka_unit_test(objects_that_live_for_ever_have_their_type),
         cmocka_unit_test(numbers_and_instructions_are_no_pointers),
