@@ -18,7 +18,10 @@ void allocator_give_back_soon(void);
 void allocator_share_arenas(int count);
 
 /* Gives the free pages of all heaps back to the system, if at least so many bytes are free. Free
- * bytes that are not resident count as well. */
+ * bytes that are not resident count as well. All threads together take a 33rd of the time for it:
+ * a call that comes too early leaves it to a later one, or to allocator_trim_owed(). */
 void allocator_trim(size_t least_free_bytes);
+/* What calls have left undone, if there is anything. To be called now and then. */
+void allocator_trim_owed(void);
 
 #endif

@@ -33,6 +33,7 @@
 #include "base/memory.h"
 #include "base/now.h"
 #include "collector/output_name.h"
+#include "collector/cold_arenas.h"
 #include "collector/expected_ranks.h"
 #include "collector/job_place.h"
 #include "collector/memory_bound.h"
@@ -228,6 +229,7 @@ int collector_open(struct collector **out, const struct collector_options *optio
         quota_bound_work();
         profile_writers_are_many();
         naming_keep_answers();
+        cold_arenas_prepare(); /* without it nothing is packed */
         job_place_disown();
     }
     int error = 0;
@@ -1054,6 +1056,7 @@ static void collector_give_back(struct collector *collector)
 {
     enum { LEAST_FREE_BYTES = 4 << 20 };
     uint64_t now_ns = now_monotonic_ns();
+    allocator_trim_owed();
     if (collector->result_count == collector->given_back_at ||
         now_ns - collector->given_back_ns < 1000000000u)
         return;

@@ -30,6 +30,8 @@ if(TARGET test_base_own_file)
     target_compile_definitions(test_base_own_file PRIVATE GOLDEN_DIR="${CMAKE_SOURCE_DIR}/tests/golden")
 endif()
 tidemark_unit_test(base random)
+tidemark_unit_test(base allocator)
+target_link_options(test_base_allocator PRIVATE -Wl,--wrap=malloc_trim)
 target_link_options(test_base_random PRIVATE -Wl,--wrap=syscall -Wl,--wrap=open)
 
 tidemark_fuzz(options LIBS tm_base)
