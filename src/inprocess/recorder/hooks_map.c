@@ -66,19 +66,53 @@ static __attribute__((noinline)) void hooks_map_allocator_loses(uintptr_t frame,
                           WIRE_DETAIL_ALLOCATORS >> 56);
 }
 
-/* The hook NAME, which returns an int, and where syscall() jumps to for it. Both have frames of
- * their own, and the body in them. */
-#define INT_HOOK(name, parameters, arguments)                                                      \
-    HOOK int name parameters                                                                       \
+/* ---- By syscall() ----
+ * A function of this room is called by the program, or syscall() jumps to its other form
+ * (hooks_syscall.c). Both forms have frames of their own, and the body in them. The other form may
+ * not end in a jump to syscall(), which would take that for the program's call. */
+
+#define BODY static inline __attribute__((always_inline))
+
+#define BOTH_WAYS(type, name, parameters, ...)                                                     \
+    HOOK type name parameters                                                                      \
     {                                                                                              \
-        return hooks_map_##name arguments;                                                         \
+        return hooks_map_##name(false, __VA_ARGS__);                                               \
     }                                                                                              \
     HOOKED(name)                                                                                   \
     __attribute__((noinline)) long hooks_map_##name##_by_syscall parameters                        \
     {                                                                                              \
-        return hooks_map_##name arguments;                                                         \
+        if (unlikely(hooks_map_is_of_real(HOOK_FRAME())))                                          \
+            return real.syscall(SYS_##name, __VA_ARGS__);                                          \
+        return (long)hooks_map_##name(true, __VA_ARGS__);                                          \
     }
-#define INT_HOOK_BODY static inline __attribute__((always_inline)) int
+
+/* The frame of the hook whose real function runs now; 0: none. An allocator may stand in for that
+ * function too, and come back by syscall() (gperftools' mmap()). */
+BODY void hooks_map_in_real(uintptr_t frame)
+{
+    if (likely(thread_current))
+        thread_current->mapping = frame;
+}
+
+static bool hooks_map_is_of_real(uintptr_t frame)
+{
+    return thread_current && thread_frame_is_nested(thread_current->mapping, frame);
+}
+
+/* The result of the real function NAME, or of the system call, if that is what the program asked
+ * for. */
+#define CALL_REAL_MAPPING(by_syscall, frame, name, ...)                                            \
+    ({                                                                                             \
+        __typeof__(real.name(__VA_ARGS__)) result_;                                                \
+        if ((by_syscall) || unlikely(!real.name)) {                                                \
+            result_ = (__typeof__(result_))syscall(SYS_##name, __VA_ARGS__);                       \
+        } else {                                                                                   \
+            hooks_map_in_real(frame);                                                              \
+            result_ = real.name(__VA_ARGS__);                                                      \
+            hooks_map_in_real(0);                                                                  \
+        }                                                                                          \
+        result_;                                                                                   \
+    })
 
 /* ---- mmap, munmap, mremap ---- */
 
@@ -122,22 +156,16 @@ static void hooks_map_record(struct thread *thread, uintptr_t frame,
         pools_memory_begins(thread, (uintptr_t)address, bytes);
 }
 
-static void *hooks_map_call_mmap(void *address, size_t bytes, int protection, int flags, int fd,
-                                 off_t offset)
-{
-    if (likely(real.mmap))
-        return real.mmap(address, bytes, protection, flags, fd, offset);
-    return (void *)syscall(SYS_mmap, address, bytes, protection, flags, fd, offset);
-}
-
-HOOK void *mmap(void *address, size_t bytes, int protection, int flags, int fd, off_t offset)
+BODY void *hooks_map_mmap(bool by_syscall, void *address, size_t bytes, int protection, int flags,
+                          int fd, off_t offset)
 {
     uintptr_t frame = HOOK_FRAME();
     struct thread *thread = hooks_map_enter(frame);
     bool replaces = flags & MAP_FIXED;
     if (unlikely(replaces))
         script_memory_forget();
-    void *mapped = hooks_map_call_mmap(address, bytes, protection, flags, fd, offset);
+    void *mapped =
+        CALL_REAL_MAPPING(by_syscall, frame, mmap, address, bytes, protection, flags, fd, offset);
     if (unlikely(replaces))
         script_memory_forget();
     if (thread) {
@@ -148,7 +176,9 @@ HOOK void *mmap(void *address, size_t bytes, int protection, int flags, int fd, 
     }
     return mapped;
 }
-HOOKED(mmap)
+BOTH_WAYS(void *, mmap,
+          (void *address, size_t bytes, int protection, int flags, int fd, off_t offset), address,
+          bytes, protection, flags, fd, offset)
 
 /* The same function where off_t has 64 bits. */
 HOOKED_TOO(mmap64, mmap)
@@ -163,7 +193,7 @@ static bool hooks_map_unmaps_nothing(const void *address, size_t bytes)
            bytes > WIRE_ADDRESS_MASK - start;
 }
 
-INT_HOOK_BODY hooks_map_munmap(void *address, size_t bytes)
+BODY int hooks_map_munmap(bool by_syscall, void *address, size_t bytes)
 {
     uintptr_t frame = HOOK_FRAME();
     struct thread *thread =
@@ -180,12 +210,11 @@ INT_HOOK_BODY hooks_map_munmap(void *address, size_t bytes)
     }
     /* another thread may see the memory again before it is gone */
     script_memory_forget();
-    int status = likely(real.munmap) ? real.munmap(address, bytes)
-                                     : (int)syscall(SYS_munmap, address, bytes);
+    int status = CALL_REAL_MAPPING(by_syscall, frame, munmap, address, bytes);
     script_memory_forget();
     return status;
 }
-INT_HOOK(munmap, (void *address, size_t bytes), (address, bytes))
+BOTH_WAYS(int, munmap, (void *address, size_t bytes), address, bytes)
 
 #ifndef MREMAP_DONTUNMAP
 #define MREMAP_DONTUNMAP 4 /* Linux 5.7 */
@@ -300,15 +329,14 @@ HOOKED(mremap)
 
 /* ---- mprotect, madvise ---- */
 
-INT_HOOK_BODY hooks_map_mprotect(void *address, size_t bytes, int protection)
+BODY int hooks_map_mprotect(bool by_syscall, void *address, size_t bytes, int protection)
 {
     uintptr_t frame = HOOK_FRAME();
     struct thread *thread = bytes ? hooks_map_enter(frame) : NULL;
     bool hides = !(protection & PROT_READ);
     if (unlikely(hides))
         script_memory_forget();
-    int status = likely(real.mprotect) ? real.mprotect(address, bytes, protection)
-                                       : (int)syscall(SYS_mprotect, address, bytes, protection);
+    int status = CALL_REAL_MAPPING(by_syscall, frame, mprotect, address, bytes, protection);
     if (unlikely(hides))
         script_memory_forget();
     if (thread && status == 0) {
@@ -321,7 +349,7 @@ INT_HOOK_BODY hooks_map_mprotect(void *address, size_t bytes, int protection)
     }
     return status;
 }
-INT_HOOK(mprotect, (void *address, size_t bytes, int protection), (address, bytes, protection))
+BOTH_WAYS(int, mprotect, (void *address, size_t bytes, int protection), address, bytes, protection)
 
 #ifndef MADV_DONTNEED_LOCKED
 #define MADV_DONTNEED_LOCKED 24 /* Linux 5.18 */
@@ -343,20 +371,19 @@ static enum wire_advice hooks_map_advice(int advice)
     }
 }
 
-INT_HOOK_BODY hooks_map_madvise(void *address, size_t bytes, int advice)
+BODY int hooks_map_madvise(bool by_syscall, void *address, size_t bytes, int advice)
 {
     uintptr_t frame = HOOK_FRAME();
     enum wire_advice said = hooks_map_advice(advice);
     struct thread *thread = said && bytes ? hooks_map_enter(frame) : NULL;
-    int status = likely(real.madvise) ? real.madvise(address, bytes, advice)
-                                      : (int)syscall(SYS_madvise, address, bytes, advice);
+    int status = CALL_REAL_MAPPING(by_syscall, frame, madvise, address, bytes, advice);
     if (thread && status == 0) {
         struct unwind_start start = UNWIND_START_HERE();
         thread_record_long(thread, frame, &start, WIRE_MADVISE, (uintptr_t)address, bytes, said, 0);
     }
     return status;
 }
-INT_HOOK(madvise, (void *address, size_t bytes, int advice), (address, bytes, advice))
+BOTH_WAYS(int, madvise, (void *address, size_t bytes, int advice), address, bytes, advice)
 
 /* ---- Segments of System V ---- */
 
@@ -373,15 +400,14 @@ static size_t hooks_map_segment_bytes(int segment)
     return status == 0 ? (state.shm_segsz + page - 1) & -page : 0;
 }
 
-HOOK void *shmat(int segment, const void *address, int flags)
+BODY void *hooks_map_shmat(bool by_syscall, int segment, const void *address, int flags)
 {
     uintptr_t frame = HOOK_FRAME();
     struct thread *thread = hooks_map_enter(frame);
     bool replaces = flags & SHM_REMAP;
     if (unlikely(replaces))
         script_memory_forget();
-    void *mapped = likely(real.shmat) ? real.shmat(segment, address, flags)
-                                      : (void *)syscall(SYS_shmat, segment, address, flags);
+    void *mapped = CALL_REAL_MAPPING(by_syscall, frame, shmat, segment, address, flags);
     if (unlikely(replaces))
         script_memory_forget();
     size_t bytes = thread && mapped != MAP_FAILED ? hooks_map_segment_bytes(segment) : 0;
@@ -393,10 +419,10 @@ HOOK void *shmat(int segment, const void *address, int flags)
     }
     return mapped;
 }
-HOOKED(shmat)
+BOTH_WAYS(void *, shmat, (int segment, const void *address, int flags), segment, address, flags)
 
 /* Recorded before the call, as munmap. If no segment begins there, the record has no effect. */
-INT_HOOK_BODY hooks_map_shmdt(const void *address)
+BODY int hooks_map_shmdt(bool by_syscall, const void *address)
 {
     uintptr_t frame = HOOK_FRAME();
     struct thread *thread = hooks_map_unmaps_nothing(address, 1) ? NULL : hooks_map_enter(frame);
@@ -407,11 +433,11 @@ INT_HOOK_BODY hooks_map_shmdt(const void *address)
         thread_record_long(thread, frame, &start, WIRE_MUNMAP, (uintptr_t)address, 0, 0, 0);
     }
     script_memory_forget();
-    int status = likely(real.shmdt) ? real.shmdt(address) : (int)syscall(SYS_shmdt, address);
+    int status = CALL_REAL_MAPPING(by_syscall, frame, shmdt, address);
     script_memory_forget();
     return status;
 }
-INT_HOOK(shmdt, (const void *address), (address))
+BOTH_WAYS(int, shmdt, (const void *address), address)
 
 /* ---- The break ---- */
 

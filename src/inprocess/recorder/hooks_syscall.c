@@ -13,12 +13,12 @@ _Static_assert(offsetof(struct real, syscall) == 0, "the code jumps through the 
 
 /* MAPS(NAME, FUNCTION): system call NAME is FUNCTION without the number. */
 #define ALL_THAT_MAP                                                                               \
-    MAPS(mmap, hook_mmap)                                                                          \
+    MAPS(mmap, hooks_map_mmap_by_syscall)                                                          \
     MAPS(mremap, hook_mremap)                                                                      \
     MAPS(munmap, hooks_map_munmap_by_syscall)                                                      \
     MAPS(mprotect, hooks_map_mprotect_by_syscall)                                                  \
     MAPS(madvise, hooks_map_madvise_by_syscall)                                                    \
-    MAPS(shmat, hook_shmat)                                                                        \
+    MAPS(shmat, hooks_map_shmat_by_syscall)                                                        \
     MAPS(shmdt, hooks_map_shmdt_by_syscall)
 
 /* clang-format off */
