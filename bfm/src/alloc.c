@@ -123,29 +123,26 @@ static inline void *alloc_take_middle(const struct heap *heap, size_t bytes, siz
 }
 
 /* Draws whether a chunk that was taken is marked, and notes the event if it is. */
-static void alloc_note_chunk(struct heap *heap, void *block, size_t bytes)
+static void alloc_note_chunk(struct heap *heap, void *block, size_t bytes, enum mark_source source)
 {
     size_t usable = chunk_need(bytes) - CHUNK_TAG;
 
-    if (!bfm_events_open() || !mark_bytes_draw(usable))
+    if (!bfm_events_open() || !mark_bytes_draw(usable, source))
         return;
     tree_mark(heap, block, true);
     bfm_events_note(BFM_BLOCK_TAKEN, block, usable, bytes);
 }
 
+/* From the tree component. */
 static void *alloc_take_chunk(struct heap *heap, struct want want)
 {
     struct dirt dirt;
-    void *block = alloc_take_middle(heap, want.bytes, want.align, want.zero);
+    void *block = tree_alloc(heap, want.bytes, want.align, want.zero ? &dirt : NULL);
 
-    if (block)
-        return block;
-    block = tree_alloc(heap, want.bytes, want.align, want.zero ? &dirt : NULL);
     if (unlikely(!block && cache_shelved_bytes(bfm_cache))) {
         middle_flush_all(bfm_cache);
         block = tree_alloc(heap, want.bytes, want.align, want.zero ? &dirt : NULL);
     }
-
     if (block && want.zero)
         alloc_clear_dirty(block, want.bytes, &dirt);
     return block;
@@ -153,10 +150,13 @@ static void *alloc_take_chunk(struct heap *heap, struct want want)
 
 static void *alloc_take_tree(struct heap *heap, struct want want)
 {
-    void *block = alloc_take_chunk(heap, want);
+    void *block = alloc_take_middle(heap, want.bytes, want.align, want.zero);
+    enum mark_source source = block ? MARK_SHELF : MARK_TREE;
 
+    if (!block)
+        block = alloc_take_chunk(heap, want);
     if (block)
-        alloc_note_chunk(heap, block, want.bytes);
+        alloc_note_chunk(heap, block, want.bytes, source);
     return block;
 }
 
@@ -171,7 +171,7 @@ static void *alloc_take_long_chunk(struct heap *heap, struct want want)
     if (block && want.zero)
         memset(block, 0, want.bytes);
     if (block)
-        alloc_note_chunk(heap, block, want.bytes);
+        alloc_note_chunk(heap, block, want.bytes, MARK_TREE);
     return block;
 }
 
@@ -286,10 +286,11 @@ static __attribute__((noinline)) void *alloc_malloc_slow(size_t bytes)
 }
 
 /* From the thread's own shelves, or the tree component. */
-static inline void *alloc_take_plain(size_t bytes)
+static inline void *alloc_take_plain(size_t bytes, enum mark_source *source)
 {
     void *block = middle_take(bytes);
 
+    *source = block ? MARK_SHELF : MARK_TREE;
     return block ? block : tree_alloc_plain(&bfm_default_heap, bytes);
 }
 
@@ -299,7 +300,8 @@ static void alloc_mark(void *block, size_t bytes, const struct caller *caller)
     struct bfm_event event = {.kind = BFM_BLOCK_TAKEN,
                               .address = block,
                               .bytes = chunk_need(bytes) - CHUNK_TAG,
-                              .block_bytes = bytes};
+                              .block_bytes = bytes,
+                              .mean_bytes = bfm_mark_bytes.drawn_mean};
 
     tree_mark(&bfm_default_heap, block, true);
     bfm_events_tell_one(&event, caller);
@@ -314,14 +316,15 @@ static __attribute__((noinline)) void *alloc_malloc_marked(void *block, size_t b
 /* While there is a hook. A tail call, which ends in a tail call, so CALLER is the program's. */
 static __attribute__((noinline)) void *alloc_malloc_listened(size_t bytes)
 {
+    enum mark_source source;
     void *block;
 
     if (bytes > LARGE_MIN - ALIGN || !bfm_cache->arena || bfm_events)
         return alloc_malloc_slow(bytes);
-    block = alloc_take_plain(bytes);
+    block = alloc_take_plain(bytes, &source);
     if (unlikely(!block))
         return alloc_malloc_slow(bytes);
-    if (mark_bytes_draw(chunk_need(bytes) - CHUNK_TAG))
+    if (mark_bytes_draw(chunk_need(bytes) - CHUNK_TAG, source))
         return alloc_malloc_marked(block, bytes);
     return block;
 }
@@ -386,7 +389,7 @@ static __attribute__((noinline)) void *alloc_calloc_heard(size_t bytes)
     if (!block)
         return alloc_calloc_slow(bytes);
     memset(block, 0, bytes);
-    if (mark_bytes_draw(chunk_need(bytes) - CHUNK_TAG))
+    if (mark_bytes_draw(chunk_need(bytes) - CHUNK_TAG, MARK_SHELF))
         return alloc_malloc_marked(block, bytes);
     return block;
 }
@@ -666,11 +669,12 @@ static void *alloc_move(struct heap *heap, void *block, size_t held, size_t byte
     return moved;
 }
 
-/* Draws a resized chunk anew: the probability of a mark depends on the size. */
+/* Draws a resized chunk anew: the probability of a mark depends on the size, and the mean may have
+ * changed. */
 static void alloc_note_resize(struct heap *heap, void *block, size_t bytes, bool told)
 {
     size_t usable = chunk_need(bytes) - CHUNK_TAG;
-    bool tells = mark_bytes_draw(usable);
+    bool tells = mark_bytes_draw(usable, MARK_TREE);
 
     tree_mark(heap, block, tells);
     if (told && !tells)
@@ -687,8 +691,8 @@ static void *alloc_resize_tree(struct heap *heap, void *block, size_t bytes,
     bool listened = chunk && bfm_events_open(), told;
 
     if (chunk && chunk_need(bytes) == tree_usable(block) + CHUNK_TAG) {
-        if (listened && chunk_tag(chunk_of(block)) & CHUNK_MARKED)
-            bfm_events_note(BFM_BLOCK_RESIZED, block, tree_usable(block), bytes);
+        if (listened)
+            alloc_note_resize(heap, block, bytes, tree_mark(heap, block, false));
         return block;
     }
     told = listened && tree_mark(heap, block, false);
@@ -848,15 +852,13 @@ static void *alloc_resize_chunk_heard(void *block, size_t bytes, const struct ca
     if (!held || bytes <= SMALL_MAX || bytes >= LARGE_MIN - ALIGN)
         return NULL;
     usable = chunk_need(bytes) - CHUNK_TAG;
-    if (usable == held)
-        return block;
-    moved = alloc_move_to_shelf(block, held, bytes);
-    if (!moved && !tree_resize_known(&bfm_default_heap, block, held + CHUNK_TAG, bytes))
+    moved = usable == held ? NULL : alloc_move_to_shelf(block, held, bytes);
+    if (!moved && usable != held &&
+        !tree_resize_known(&bfm_default_heap, block, held + CHUNK_TAG, bytes))
         return NULL;
-    moved = moved ? moved : block;
-    if (mark_bytes_draw(usable))
-        alloc_mark(moved, bytes, caller);
-    return moved;
+    if (mark_bytes_draw(usable, moved ? MARK_SHELF : MARK_TREE))
+        alloc_mark(moved ? moved : block, bytes, caller);
+    return moved ? moved : block;
 }
 
 /* While a hook listens. NULL: the long way is needed. */

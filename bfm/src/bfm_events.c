@@ -5,6 +5,7 @@
 #include <errno.h>
 #include "bfm/chunk.h"
 #include "bfm/classes.h"
+#include "bfm/mark.h"
 #include "bfm/os.h"
 
 _Atomic(const struct listener *) bfm_listener;
@@ -48,8 +49,11 @@ static void bfm_events_tell(struct events *events, struct bfm_event *event)
 
 void bfm_events_add(enum bfm_event_kind kind, const void *address, size_t bytes, size_t block_bytes)
 {
-    struct bfm_event event = {
-        .kind = kind, .address = address, .bytes = bytes, .block_bytes = block_bytes};
+    struct bfm_event event = {.kind = kind,
+                              .address = address,
+                              .bytes = bytes,
+                              .block_bytes = block_bytes,
+                              .mean_bytes = bfm_mark_bytes.drawn_mean};
     struct events *events = bfm_events;
 
     if (!events || events->telling)

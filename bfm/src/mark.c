@@ -4,6 +4,7 @@
 #include "bfm/mark.h"
 #include <stdatomic.h>
 #include "bfm/classes.h"
+#include "bfm/os.h"
 
 _Thread_local struct mark_bytes bfm_mark_bytes __attribute__((tls_model("initial-exec")));
 
@@ -52,9 +53,8 @@ static uint64_t mark_log2_near(uint64_t x)
     return from + ((to - from) * rest >> 32);
 }
 
-/* floor(e), e exponential with the mean MARK_BYTES: less than u with the probability
- * 1 - exp(-u / MARK_BYTES). */
-static size_t mark_exponential(uint64_t *random)
+/* floor(e), e exponential with this mean: less than u with the probability 1 - exp(-u / mean). */
+static size_t mark_exponential(uint64_t *random, size_t mean)
 {
     uint64_t uniform, bits;
     unsigned zeros;
@@ -65,22 +65,59 @@ static size_t mark_exponential(uint64_t *random)
     uniform = *random * 0x2545f4914f6cdd1du | 1;
     zeros = (unsigned)__builtin_clzll(uniform);
     bits = ((uint64_t)(zeros + 1) << 24) - mark_log2_near(uniform << zeros);
-    return (size_t)((unsigned __int128)bits * 0xb17217f7d1cf79abull >> 64) * MARK_BYTES >> 24;
+    return (size_t)((unsigned __int128)bits * 0xb17217f7d1cf79abull >> 64) * mean >> 24;
 }
 
-bool mark_bytes_end(size_t usable)
+void mark_pace_note(struct mark_pace *pace, uint64_t cpu_ns)
+{
+    const int64_t most = (int64_t)MARK_CREDIT * MARK_NS;
+
+    /* in the child of a fork the time begins again */
+    if (cpu_ns > pace->cpu_ns)
+        pace->credit_ns += (int64_t)(cpu_ns - pace->cpu_ns);
+    pace->credit_ns -= (int64_t)MARK_WINDOW * MARK_NS;
+    pace->cpu_ns = cpu_ns;
+    if (pace->credit_ns < 0) {
+        pace->level += pace->level + 1 < MARK_LEVELS;
+        pace->credit_ns = most / 8;
+    } else if (pace->credit_ns >= most) {
+        pace->credit_ns = most;
+        if (pace->level) {
+            pace->level--;
+            pace->credit_ns = most / 2;
+        }
+    }
+}
+
+static void mark_bytes_next(struct mark_bytes *bytes, enum mark_source source)
+{
+    bytes->mean[source] = mark_mean(bytes->pace.level, source);
+    bytes->left[source] = mark_exponential(&bytes->random, bytes->mean[source]) + 1;
+}
+
+static void mark_bytes_begin(struct mark_bytes *bytes)
+{
+    mark_logs_fill();
+    bytes->random = mark_seed();
+    bytes->pace = (struct mark_pace){0, os_thread_cpu_ns(), (int64_t)MARK_CREDIT * MARK_NS};
+    mark_bytes_next(bytes, MARK_TREE);
+    mark_bytes_next(bytes, MARK_SHELF);
+}
+
+bool mark_bytes_end(size_t usable, enum mark_source source)
 {
     struct mark_bytes *bytes = &bfm_mark_bytes;
 
+    bytes->drawn_mean = bytes->random ? bytes->mean[source] : MARK_BYTES;
     if (usable >= MARK_SURE)
         return true;
     if (!bytes->random) {
-        mark_logs_fill();
-        bytes->random = mark_seed();
-        bytes->left = mark_exponential(&bytes->random) + 1;
-        return mark_bytes_draw(usable);
+        mark_bytes_begin(bytes);
+        return mark_bytes_draw(usable, source);
     }
-    bytes->left = mark_exponential(&bytes->random) + 1;
+    if (++bytes->marks % MARK_WINDOW == 0)
+        mark_pace_note(&bytes->pace, os_thread_cpu_ns());
+    mark_bytes_next(bytes, source);
     return true;
 }
 

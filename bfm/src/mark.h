@@ -15,10 +15,12 @@
  * marked with the same probability, and the marked blocks are an unbiased sample of the live
  * blocks. The short paths do not become slower.
  *
- * For chunks each thread has a countdown of bytes. Each chunk that the thread takes subtracts its
- * usable bytes, and the chunk in which the countdown ends is marked. The next countdown is drawn
- * from the exponential distribution. So a chunk of u bytes is marked with probability 1 - exp(-u /
- * MARK_BYTES), whatever came before. The hook is told of all chunks from MARK_SURE on. A marked
+ * For chunks each thread has two countdowns of bytes: of chunks that come from its shelves, and of
+ * others. Each chunk that the thread takes subtracts its usable bytes from one of them, and the
+ * chunk in which the countdown ends is marked. The next countdown is drawn from the exponential
+ * distribution. So a chunk of u bytes is marked with probability 1 - exp(-u / mean), whatever came
+ * before. The mean is MARK_BYTES; for a thread that would be told of too many, a multiple (`struct
+ * mark_pace`), and the event says which. The hook is told of all chunks from MARK_SURE on. A marked
  * chunk has a bit in its tag and is never on a shelf.
  *
  * Arenas hand out blocks in strata of a record's worth. In each stratum one block is marked, at a
@@ -51,27 +53,61 @@ static inline void *mark_slot_block(void *slot)
     return (void *)((uintptr_t)slot & ~(uintptr_t)1);
 }
 
-/* The mean of the countdown; and the size from which all chunks are marked. Of such chunks the
+/* The least mean of a countdown; and the size from which all chunks are marked. Of such chunks the
  * countdown would miss one in 3,000, and no shelf holds them. */
 #define MARK_BYTES PAGE_BYTES
 #define MARK_SURE  ((size_t)65536)
 
-/* A thread's countdown. */
+/* Where a chunk comes from. What lives long mostly came when the heap grew, from the tree
+ * component. A chunk from a shelf takes the place of one that was freed just before. */
+enum mark_source { MARK_TREE, MARK_SHELF, MARK_SOURCES };
+
+/* A mark costs up to a microsecond. So each thread may make one in MARK_NS of its processor time
+ * (1 %), and MARK_CREDIT of them ahead, so that a heap that is being built is seen in full. Beyond
+ * that the means are doubled, those of shelves first. `level`: how often in all.
+ *
+ *   level         0  1  2  3  4  5
+ *   MARK_SHELF    8 16 32 64 64 64 KiB
+ *   MARK_TREE     8  8  8  8 16 32 KiB */
+enum { MARK_NS = 98304, MARK_WINDOW = 64, MARK_CREDIT = 4096, MARK_LEVELS = 6 };
+
+struct mark_pace {
+    unsigned level;
+    uint64_t cpu_ns;   /* at the last mark_pace_note() */
+    int64_t credit_ns; /* at most MARK_CREDIT * MARK_NS */
+};
+
+/* Changes the level after MARK_WINDOW more marks, given the thread's processor time. */
+void mark_pace_note(struct mark_pace *pace, uint64_t cpu_ns);
+
+static inline size_t mark_mean(unsigned level, enum mark_source source)
+{
+    unsigned doubled = source == MARK_SHELF ? (level < 3 ? level : 3) : (level > 3 ? level - 3 : 0);
+
+    return MARK_BYTES << doubled;
+}
+
+/* A thread's countdowns. */
 struct mark_bytes {
-    uint64_t random; /* 0: nothing is drawn yet */
-    size_t left;     /* a chunk of at least so many bytes is marked */
+    uint64_t random;           /* 0: nothing is drawn yet */
+    size_t left[MARK_SOURCES]; /* a chunk of at least so many bytes is marked */
+    size_t mean[MARK_SOURCES]; /* with which `left` was drawn */
+    size_t drawn_mean;         /* of the countdown that ended last */
+    unsigned marks;
+    struct mark_pace pace;
 };
 extern _Thread_local struct mark_bytes bfm_mark_bytes __attribute__((tls_model("initial-exec")));
 
 /* mark_bytes_draw() where the countdown ends, or the chunk is from MARK_SURE on. */
-bool mark_bytes_end(size_t usable);
+bool mark_bytes_end(size_t usable, enum mark_source source);
 
-/* Counts a chunk that is taken. true: it is to be marked, and the hook told. */
-static inline bool mark_bytes_draw(size_t usable)
+/* Counts a chunk that is taken. true: it is to be marked, and the hook told; `drawn_mean` is the
+ * mean. */
+static inline bool mark_bytes_draw(size_t usable, enum mark_source source)
 {
-    if (usable >= bfm_mark_bytes.left || usable >= MARK_SURE)
-        return mark_bytes_end(usable);
-    bfm_mark_bytes.left -= usable;
+    if (usable >= bfm_mark_bytes.left[source] || usable >= MARK_SURE)
+        return mark_bytes_end(usable, source);
+    bfm_mark_bytes.left[source] -= usable;
     return false;
 }
 

@@ -242,12 +242,22 @@ uint64_t os_now_ms(void)
     return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
+static uint64_t os_clock_ns(clockid_t clock)
+{
+    struct timespec now = {0, 0};
+
+    clock_gettime(clock, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
 uint64_t os_cpu_ns(void)
 {
-    struct timespec now;
+    return os_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+}
 
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+uint64_t os_thread_cpu_ns(void)
+{
+    return os_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
 uint64_t os_random(void)

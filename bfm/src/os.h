@@ -52,6 +52,8 @@ uint64_t os_now_ms(void);
 
 /* Processor time of this process. A system call. */
 uint64_t os_cpu_ns(void);
+/* The same of this thread. */
+uint64_t os_thread_cpu_ns(void);
 
 /* A number that is hard to guess. */
 uint64_t os_random(void);

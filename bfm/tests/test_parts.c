@@ -46,21 +46,68 @@ static void bins_are_in_the_order_of_sizes(void **unused)
     assert_true(bin_of(((size_t)1 << 31) - ALIGN) < BIN_COUNT);
 }
 
-/* One of u bytes with the probability 1 - exp(-u / MARK_BYTES), whatever came before: what the
- * tracer's estimates rest on. Four deviations; the draws are the same each time. */
+/* One of u bytes with the probability 1 - exp(-u / mean), whatever came before, at each level, also
+ * while the level changes: what the tracer's estimates rest on. Five deviations. */
 static void chunks_are_marked_by_their_bytes(void **unused)
 {
     static const size_t sizes[] = {520, 1000, 5000, 30000};
     enum { DRAWS = 1000000 };
+    double bytes = 0, estimate = 0, variance = 0;
 
     (void)unused;
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        double chance = 1 - exp(-(double)sizes[i] / MARK_BYTES), marked = 0;
-        for (int draw = 0; draw < DRAWS; draw++)
-            marked += mark_bytes_draw(sizes[i]);
-        assert_true(fabs(marked / DRAWS - chance) < 4 * sqrt(chance * (1 - chance) / DRAWS));
-    }
-    assert_true(mark_bytes_draw(MARK_SURE));
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        for (int draw = 0; draw < DRAWS; draw++) {
+            enum mark_source source = draw % 3 ? MARK_SHELF : MARK_TREE;
+            bytes += (double)sizes[i];
+            if (mark_bytes_draw(sizes[i], source)) {
+                double p = 1 - exp(-(double)sizes[i] / (double)bfm_mark_bytes.drawn_mean);
+                estimate += (double)sizes[i] / p;
+                variance += (double)sizes[i] * (double)sizes[i] * (1 - p) / (p * p);
+            }
+        }
+    assert_true(bfm_mark_bytes.pace.level > 0); /* this thread does nothing else */
+    assert_true(fabs(estimate - bytes) < 5 * sqrt(variance));
+    assert_true(mark_bytes_draw(MARK_SURE, MARK_TREE));
+}
+
+static void each_level_doubles_a_mean(void **unused)
+{
+    (void)unused;
+    for (unsigned level = 0; level < MARK_LEVELS; level++)
+        for (int source = MARK_TREE; source <= MARK_SHELF; source++) {
+            size_t mean = mark_mean(level, source);
+            assert_true(mean >= MARK_BYTES && mean <= 8 * MARK_BYTES);
+            assert_true(!level || mean >= mark_mean(level - 1, source));
+        }
+    assert_int_equal(mark_mean(MARK_LEVELS - 1, MARK_TREE), 4 * MARK_BYTES);
+    assert_int_equal(mark_mean(0, MARK_SHELF), MARK_BYTES);
+    assert_int_equal(mark_mean(3, MARK_TREE), MARK_BYTES);
+    assert_int_equal(mark_mean(3, MARK_SHELF), 8 * MARK_BYTES);
+}
+
+/* Lets marks pass at this distance. Returns the level in the end. */
+static unsigned pace_after(struct mark_pace *pace, unsigned marks, uint64_t ns_each)
+{
+    for (unsigned i = 0; i < marks; i += MARK_WINDOW)
+        mark_pace_note(pace, pace->cpu_ns + MARK_WINDOW * ns_each);
+    return pace->level;
+}
+
+static void the_pace_bounds_marks_by_processor_time(void **unused)
+{
+    struct mark_pace pace = {0, 0, (int64_t)MARK_CREDIT * MARK_NS};
+
+    (void)unused;
+    assert_int_equal(pace_after(&pace, 100000, MARK_NS), 0);
+    assert_int_equal(pace_after(&pace, MARK_CREDIT, 1000), 0); /* a heap that is being built */
+    assert_int_equal(pace_after(&pace, MARK_CREDIT / 8, 1000), 1);
+    assert_int_equal(pace_after(&pace, 100000, MARK_NS / 8), MARK_LEVELS - 1);
+    assert_int_equal(pace_after(&pace, 100000, MARK_NS * 2), 0);
+    /* In the child of a fork the time of the thread begins again. */
+    pace.cpu_ns = UINT64_MAX / 2;
+    mark_pace_note(&pace, 5);
+    assert_int_equal(pace.level, 0);
+    assert_int_equal(pace.cpu_ns, 5);
 }
 
 enum { NODES = 3000 };
@@ -133,6 +180,8 @@ int main(void)
         cmocka_unit_test(classes_fill_their_records),
         cmocka_unit_test(bins_are_in_the_order_of_sizes),
         cmocka_unit_test(chunks_are_marked_by_their_bytes),
+        cmocka_unit_test(each_level_doubles_a_mean),
+        cmocka_unit_test(the_pace_bounds_marks_by_processor_time),
         cmocka_unit_test(trees_stay_balanced),
     };
 

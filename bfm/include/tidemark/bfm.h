@@ -134,9 +134,9 @@ enum bfm_event_kind {
     BFM_RECORD_TAKEN = 1, /* bytes: 8192; block_bytes: the size of the record's blocks */
     BFM_RECORD_RETURNED,  /* all its blocks are free */
     /* A block of more than 512 usable bytes. bytes: usable, block_bytes: requested. Each block from
-     * 65,536 usable bytes on has events, a smaller one with the probability 1 - exp(-bytes / 8192),
-     * drawn when it is taken and when its size changes. A block whose taking was told has an event
-     * when it is returned. */
+     * 65,536 usable bytes on has events, a smaller one with the probability 1 - exp(-bytes /
+     * mean_bytes), drawn when it is taken and when its size changes. A block whose taking was told
+     * has an event when it is returned. */
     BFM_BLOCK_TAKEN,
     BFM_BLOCK_RETURNED, /* bytes: usable */
     BFM_BLOCK_RESIZED,  /* in place; as TAKEN */
@@ -154,6 +154,9 @@ struct bfm_event {
     size_t block_bytes;
     const void *caller; /* the return address of the call that did it, in its caller */
     const void *caller_stack, *caller_frame; /* stack and frame pointer there, to unwind from */
+    /* Of BLOCK_TAKEN and BLOCK_RESIZED: 8192, or up to eight times that in a thread that would
+     * otherwise have more than one of these in 98 microseconds of its processor time for long. */
+    size_t mean_bytes;
 };
 
 /* Runs in the thread whose call made the event. No lock is held, so the hook may allocate and free;

@@ -86,9 +86,10 @@ void estimate_add_sentence(struct strbuf *out, const struct profile *profile)
 {
     uint64_t samples = figure_or(profile->program.total.sample_count, 0);
     if (profile->pages) {
-        strbuf_addf(out,
-                    "blocks from 64.0 KiB on and one smaller block for each %s of them; %s in all",
-                    human_bytes(profile->sample_bytes).text, human_exact(samples).text);
+        strbuf_addf(
+            out,
+            "blocks from 64.0 KiB on and one smaller block for each %s of them or more; %s in all",
+            human_bytes(profile->sample_bytes).text, human_exact(samples).text);
         return;
     }
     facts_add_sampling(out, profile);

@@ -28,16 +28,28 @@ struct weight weight_of_sample(uint64_t sample_bytes, uint64_t size_bytes, uint6
                             slack_bytes);
 }
 
-struct weight weight_of_page_block(uint64_t size_bytes, uint64_t slack_bytes)
+/* A block above WIRE_PAGE_BLOCK. Variances are in squares of WIRE_PAGE_BYTES at every level. */
+static struct weight weight_of_middle(unsigned level, uint64_t size_bytes, uint64_t slack_bytes)
+{
+    double interval = WIRE_PAGE_BYTES << level;
+    double chance = -expm1(-(double)(size_bytes + slack_bytes) / interval);
+    struct weight weight = weight_of_chance(chance, interval, size_bytes, slack_bytes);
+
+    weight.variance <<= 2 * level;
+    return weight;
+}
+
+struct weight weight_of_page_block(unsigned level, uint64_t size_bytes, uint64_t slack_bytes)
 {
     uint64_t usable = size_bytes + slack_bytes, stands_for;
     double part = (double)size_bytes / WIRE_PAGE_BYTES;
 
     if (usable >= WIRE_PAGE_SURE || !usable)
         return (struct weight){1u << WEIGHT_SHIFT, size_bytes, slack_bytes, 0};
+    if (level >= WIRE_PAGE_LEVELS) /* the program has overwritten its records */
+        level = WIRE_PAGE_LEVELS - 1;
     if (usable > WIRE_PAGE_BLOCK)
-        return weight_of_chance(-expm1(-(double)usable / WIRE_PAGE_BYTES), WIRE_PAGE_BYTES,
-                                size_bytes, slack_bytes);
+        return weight_of_middle(level, size_bytes, slack_bytes);
     stands_for = WIRE_PAGE_BYTES / usable;
     return (struct weight){
         .count = stands_for << WEIGHT_SHIFT,

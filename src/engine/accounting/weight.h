@@ -4,7 +4,7 @@
  *     stands for 1 / p blocks (Horvitz and Thompson, 1952),
  *     adds s^2 (1 - p) / p^2 to the variance of any sum of bytes.
  *
- * A weight is a function of the size alone, in whole numbers. So the end of a life subtracts
+ * A weight is a function of size and level alone, in whole numbers. So the end of a life subtracts
  * exactly what its beginning added, and the sums are 0 when everything is freed. */
 #ifndef TIDEMARK_ACCOUNTING_WEIGHT_H
 #define TIDEMARK_ACCOUNTING_WEIGHT_H
@@ -23,9 +23,9 @@ struct weight {
 struct weight weight_of_sample(uint64_t sample_bytes, uint64_t size_bytes, uint64_t slack_bytes);
 
 /* Of a block of a recording of pages (wire.h, "Pages"). A small block stands for as many as a page
- * record holds of its class, a middle one for 1 / p, a large one for itself. The interval of the
- * variance is WIRE_PAGE_BYTES. */
-struct weight weight_of_page_block(uint64_t size_bytes, uint64_t slack_bytes);
+ * record holds of its class, a middle one for 1 / p at its level, a large one for itself. The
+ * interval of the variance is WIRE_PAGE_BYTES. */
+struct weight weight_of_page_block(unsigned level, uint64_t size_bytes, uint64_t slack_bytes);
 /* Of a sampled block where the interval changed while recording (wire.h). `level`: at which the
  * block was drawn; at level 0 every block is. Variances are in squares of WIRE_LEVEL_UNIT at every
  * level, so they add up. */

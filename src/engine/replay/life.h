@@ -296,7 +296,7 @@ EVENT bool life_has_own_alignment(const struct replay *replay, const struct wire
 {
     unsigned align_log2 = wire_detail_align_log2(record->detail);
 
-    if (mode == SAMPLED && replay->adapts)
+    if (mode == SAMPLED && replay_state_has_levels(replay))
         align_log2 &= WIRE_LEVEL_ALIGN;
     return wire_kind(record->kind_address) == WIRE_ALIGNED || align_log2 > 4;
 }
@@ -311,7 +311,7 @@ EVENT struct weight life_weigh_record(const struct replay *replay, const struct 
 EVENT void life_set_owner(const struct replay *replay, struct live_block *block, uint32_t thread,
                           unsigned level, enum mode mode)
 {
-    if (mode == SAMPLED && replay->adapts)
+    if (mode == SAMPLED && replay_state_has_levels(replay))
         thread = (thread < replay->owner_mask ? thread : replay->owner_mask) |
                  level << OWNER_LEVEL_SHIFT;
     live_block_set_owner(block, thread);

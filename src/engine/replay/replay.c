@@ -62,6 +62,7 @@ void replay_pages(struct replay *replay)
 {
     replay_sample(replay, WIRE_PAGE_BYTES);
     replay->pages = true;
+    replay->owner_mask = LIVE_NO_OWNER >> 3;
     replay->sites.levels_only = true;
 }
 

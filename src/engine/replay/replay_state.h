@@ -160,7 +160,7 @@ EVENT struct weight replay_state_weigh(const struct replay *replay, uint64_t siz
     if (mode == EVERY)
         return (struct weight){1, size_bytes, slack_bytes, 0};
     if (replay->pages)
-        return weight_of_page_block(size_bytes, slack_bytes);
+        return weight_of_page_block(level, size_bytes, slack_bytes);
     return replay->adapts ? weight_of_level(level, size_bytes, slack_bytes)
                           : weight_of_sample(replay->sample_bytes, size_bytes, slack_bytes);
 }
@@ -170,10 +170,15 @@ enum { OWNER_LEVEL_SHIFT = 21 };
 _Static_assert(WIRE_LEVELS <= 8 && 8u << OWNER_LEVEL_SHIFT == LIVE_NO_OWNER + 1,
                "the bits of an owner");
 
+static inline bool replay_state_has_levels(const struct replay *replay)
+{
+    return replay->adapts || replay->pages;
+}
+
 static inline unsigned replay_state_level_of(const struct replay *replay,
                                              const struct live_block *block)
 {
-    return replay->adapts ? live_block_owner(block) >> OWNER_LEVEL_SHIFT : 0;
+    return replay_state_has_levels(replay) ? live_block_owner(block) >> OWNER_LEVEL_SHIFT : 0;
 }
 
 EVENT struct weight replay_state_weigh_block(const struct replay *replay,

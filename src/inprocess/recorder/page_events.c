@@ -92,6 +92,17 @@ static uint32_t page_events_capture(const struct recording *recording,
 
 /* ---- Events ---- */
 
+/* The alignment of a record has the level at which BFM drew the block (wire.h, "Pages"). */
+static unsigned page_events_align(const struct bfm_event *event)
+{
+    unsigned level = 0;
+
+    if (event->bytes > WIRE_PAGE_BLOCK && event->bytes < WIRE_PAGE_SURE)
+        while (level + 1 < WIRE_PAGE_LEVELS && event->mean_bytes > WIRE_PAGE_BYTES << level)
+            level++;
+    return wire_level_align(0, level);
+}
+
 static void page_events_record_block(struct thread *thread, uintptr_t frame,
                                      const struct bfm_event *event, unsigned kind)
 {
@@ -108,7 +119,7 @@ static void page_events_record_block(struct thread *thread, uintptr_t frame,
         return;
     }
     record->size_bytes = event->block_bytes & WIRE_ADDRESS_MASK;
-    record->detail = wire_detail(node, event->bytes - event->block_bytes, 0);
+    record->detail = wire_detail(node, event->bytes - event->block_bytes, page_events_align(event));
     thread_record_word0(record, kind, (uintptr_t)event->address);
     thread_record_publish(&recording, ticks);
 }

@@ -312,11 +312,14 @@ struct wire_ring {
  * of a block (size and slack together). If u >= WIRE_PAGE_SURE, every block is recorded, always as
  * WIRE_MALLOC. If u <= WIRE_PAGE_BLOCK, one of WIRE_PAGE_BYTES / u blocks of a class of sizes is
  * recorded; that many fit into a page record of BFM's, whoever takes and frees them. Between these
- * sizes a block is recorded with the probability 1 - exp(-u / WIRE_PAGE_BYTES). A reallocation that
- * moves a block is a free and an allocation. Of other blocks nothing is recorded. */
-#define WIRE_PAGE_BYTES 8192u
-#define WIRE_PAGE_BLOCK 512u
-#define WIRE_PAGE_SURE  65536u
+ * sizes a block is recorded with the probability 1 - exp(-u / (WIRE_PAGE_BYTES << n)), where n <
+ * WIRE_PAGE_LEVELS is the level in the upper three bits of the alignment. It rises where a thread
+ * would make too many records. A reallocation that moves a block is a free and an allocation. Of
+ * other blocks nothing is recorded. */
+#define WIRE_PAGE_BYTES  8192u
+#define WIRE_PAGE_LEVELS 4u
+#define WIRE_PAGE_BLOCK  512u
+#define WIRE_PAGE_SURE   65536u
 
 /* ---- Call paths ---------------------------------------------------------------------------- */
 

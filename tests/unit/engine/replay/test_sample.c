@@ -434,7 +434,7 @@ static void page_blocks_stand_for_their_record(void **state)
     for (uint64_t usable = 16; usable <= 512; usable += 16)
         for (uint64_t size = usable - 15; size <= usable; size++) {
             uint64_t blocks = 8192 / usable;
-            struct weight weight = weight_of_page_block(size, usable - size);
+            struct weight weight = weight_of_page_block(0, size, usable - size);
             assert_int_equal(weight.count, blocks << WEIGHT_SHIFT);
             assert_int_equal(weight.bytes, blocks * size);
             assert_int_equal(weight.slack_bytes, blocks * (usable - size));
@@ -442,19 +442,30 @@ static void page_blocks_stand_for_their_record(void **state)
     /* More than 512 usable bytes stands for what its chance says, whatever was asked for. */
     for (uint64_t usable = 520; usable < 65536; usable += 16) {
         double p = 1 - exp(-(double)usable / 8192);
-        struct weight weight = weight_of_page_block(usable - 8, 8);
+        struct weight weight = weight_of_page_block(0, usable - 8, 8);
         assert_true(fabs((double)weight.count - 1024 / p) <= 1);
         assert_true(fabs((double)weight.bytes - (double)(usable - 8) / p) <= 1);
         assert_true(weight.variance <= 1024);
     }
-    assert_int_equal(weight_of_page_block(100, 413).bytes, 1647); /* 100 / (1 - exp(-513 / 8192)) */
+    assert_int_equal(weight_of_page_block(0, 100, 413).bytes,
+                     1647); /* 100 / (1 - exp(-513 / 8192)) */
+    /* At a level the mean is doubled; the variance stays in squares of the least mean. */
+    for (uint64_t usable = 520; usable < 65536; usable += 16) {
+        double p = 1 - exp(-(double)usable / 32768), part = (double)(usable - 8) / 8192;
+        struct weight weight = weight_of_page_block(2, usable - 8, 8);
+        assert_true(fabs((double)weight.bytes - (double)(usable - 8) / p) <= 1);
+        assert_true(fabs((double)weight.variance - 1024 * (1 - p) / (p * p) * part * part) <= 16);
+        assert_int_equal(weight_of_page_block(7, usable - 8, 8).bytes,
+                         weight_of_page_block(WIRE_PAGE_LEVELS - 1, usable - 8, 8).bytes);
+    }
+    assert_int_equal(weight_of_page_block(2, 500, 12).bytes, 500 * 16);
     /* From 64 KiB on it is itself. */
-    struct weight large = weight_of_page_block(100, 65436);
+    struct weight large = weight_of_page_block(0, 100, 65436);
     assert_int_equal(large.count, 1 << WEIGHT_SHIFT);
     assert_int_equal(large.bytes, 100);
     assert_int_equal(large.variance, 0);
     /* A record that makes no sense is no division by zero. */
-    assert_int_equal(weight_of_page_block(0, 0).count, 1 << WEIGHT_SHIFT);
+    assert_int_equal(weight_of_page_block(0, 0, 0).count, 1 << WEIGHT_SHIFT);
 }
 
 static void put(struct replay *of, struct wire_record record)
@@ -469,7 +480,7 @@ static void of_pages_levels_are_known_and_nothing_else(void **state)
 {
     struct replay *of = replay_new(0, 1.0);
     struct program_numbers program;
-    struct weight middle = weight_of_page_block(5000, 8);
+    struct weight middle = weight_of_page_block(0, 5000, 8);
     size_t count;
     uint64_t bucket_ticks;
 
@@ -499,6 +510,32 @@ static void of_pages_levels_are_known_and_nothing_else(void **state)
     assert_true(program.total.temporary_count == UINT64_MAX);
     numbers_timeline(of, &count, &bucket_ticks);
     assert_true(count > 0);
+    replay_free(of);
+}
+
+/* Each block counts with the mean at which it was drawn, until it ends. */
+static void of_pages_a_block_keeps_its_level(void **state)
+{
+    struct replay *of = replay_new(0, 1.0);
+    struct weight coarse = weight_of_page_block(2, 5000, 8);
+    struct program_numbers program;
+    uint64_t at_two = wire_detail(2, 8, wire_level_align(0, 2));
+
+    (void)state;
+    replay_pages(of);
+    replay_thread_begin(of, 1, 0);
+    put(of, record_long(WIRE_MALLOC, 10, 0x1000, 5000, wire_detail(1, 8, 0)));
+    put(of, record_long(WIRE_MALLOC, 20, 0x2000, 5000, at_two));
+    put(of, record_short(WIRE_FREE, 30, 0x1000));
+    numbers_program(of, &program);
+    assert_int_equal(program.total.live_bytes, coarse.bytes);
+    assert_int_equal(program.total.aligned_count, UINT64_MAX);
+    put(of, record_short(WIRE_REALLOC_BEGIN, 40, 0x2000));
+    put(of, record_long(WIRE_REALLOC_END, 41, 0x2000, 5000, wire_detail(2, 8, 0)));
+    put(of, record_short(WIRE_FREE, 50, 0x2000));
+    numbers_program(of, &program);
+    assert_int_equal(program.total.live_bytes, 0);
+    assert_int_equal(program.total.live_variance, 0);
     replay_free(of);
 }
 
@@ -630,6 +667,7 @@ int main(void)
         cmocka_unit_test(weights_are_those_of_the_definition),
         cmocka_unit_test(page_blocks_stand_for_their_record),
         cmocka_unit_test(of_pages_levels_are_known_and_nothing_else),
+        cmocka_unit_test(of_pages_a_block_keeps_its_level),
         cmocka_unit_test(an_interval_that_changes_gives_estimates_too),
         cmocka_unit_test(what_is_recorded_before_a_change_is_exact),
     };
