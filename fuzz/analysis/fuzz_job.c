@@ -1,12 +1,13 @@
-/* Any bytes as a summary of ranks, as a merged call tree and as a list of files: what processes of
- * an analysis send to each other. What is read must come back from a writer, and merge with itself.
- */
+/* Any bytes as a summary of ranks, as a merged call tree and as a list of files, which processes of
+ * an analysis send to each other, and as what is kept behind a profile. What is read must come back
+ * from a writer, and merge with itself. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include "job/job_files.h"
 #include "job/job.h"
+#include "job/job_kept.h"
 #include "job/job_tree.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -42,6 +43,22 @@ static void try_tree(const uint8_t *data, size_t size)
     strbuf_release(&bytes);
 }
 
+static void try_kept(const uint8_t *data, size_t size, bool is_helper)
+{
+    const struct job_source source = {.file = "f", .node = "n", .is_helper = is_helper};
+    struct job_summary digest = {0}, again = {0};
+    struct strbuf bytes = STRBUF_INIT;
+    if (!job_kept_take(&digest, data, size, MEMORY_HEAP, &source))
+        return;
+    job_kept_put(&bytes, &digest, MEMORY_HEAP);
+    if (!is_helper && !job_kept_take(&again, bytes.data, bytes.length, MEMORY_HEAP, &source))
+        abort();
+    job_summary_merge(&digest, &again);
+    job_summary_sort(&digest);
+    job_summary_release(&digest);
+    strbuf_release(&bytes);
+}
+
 static void try_files(const uint8_t *data, size_t size)
 {
     struct job_files files;
@@ -58,6 +75,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     try_summary(copy, size);
     try_tree(copy, size);
     try_files(copy, size);
+    try_kept(copy, size, false);
+    try_kept(copy, size, true);
     free(copy);
     return 0;
 }

@@ -1,12 +1,12 @@
 /* A job as text for people and JSON for programs, and several jobs beside each other.
  *
  * `files` are the ranks that a job's directory names (room jobdir). `digest` makes of a profile
- * what it contributes, and `summary` adds digests up: associative, commutative and exact (integers,
- * ties to the lower rank), so that any split over threads and processes gives the same bytes.
- * Fractions begin in `statistics`. `tree` merges call trees, `nodes` bounds what the ranks of a
- * machine held together, `first` is what is known before a profile is read, `run` reads files on
- * threads with one in memory in each, `scaling` puts jobs side by side, `law` finds how memory
- * follows from the number of ranks. */
+ * what it contributes, `kept` writes that behind the profile and reads it from there, and `summary`
+ * adds digests up: associative, commutative and exact (integers, ties to the lower rank), so that
+ * any split over threads and processes gives the same bytes. Fractions begin in `statistics`.
+ * `tree` merges call trees, `nodes` bounds what the ranks of a machine held together, `first` is
+ * what is known before a profile is read, `run` reads files on threads with one in memory in each,
+ * `scaling` puts jobs side by side, `law` finds how memory follows from the number of ranks. */
 #ifndef TIDEMARK_JOB_JOB_H
 #define TIDEMARK_JOB_JOB_H
 

@@ -375,10 +375,9 @@ static void job_digest_take_owners(struct job_digest_taking *taking, struct job_
     }
 }
 
-/* The sums of one rank, and its tables as those of both ends. */
-static void job_digest_settle(struct job_digest_taking *taking, const struct job_rank *rank)
+void job_digest_settle(struct job_summary *digest, const struct job_rank *rank,
+                       uint64_t (*bytes)[JOB_FIGURES])
 {
-    struct job_summary *digest = taking->digest;
     uint64_t peak = 0;
     bool has_peak = figure_get(rank->peak_bytes, &peak);
     for (int which = 0; which < JOB_ENDS && has_peak; which++) {
@@ -387,12 +386,12 @@ static void job_digest_settle(struct job_digest_taking *taking, const struct job
         end->shares = memory_resize(NULL, digest->entry_count, sizeof *end->shares);
         for (size_t i = 0; i < digest->entry_count; i++) {
             end->shares[i].entry = (uint32_t)i;
-            memcpy(end->shares[i].bytes, taking->bytes[i], sizeof end->shares[i].bytes);
+            memcpy(end->shares[i].bytes, bytes[i], sizeof end->shares[i].bytes);
         }
     }
     for (size_t i = 0; i < digest->entry_count; i++)
         for (int figure = 0; figure < JOB_FIGURES; figure++)
-            job_sum_add(&digest->entries[i].of[figure], taking->bytes[i][figure], rank->rank);
+            job_sum_add(&digest->entries[i].of[figure], bytes[i][figure], rank->rank);
 }
 
 static void job_digest_take_entries(struct job_summary *digest, struct job_rank *rank,
@@ -413,7 +412,7 @@ static void job_digest_take_entries(struct job_summary *digest, struct job_rank 
         rank->state = JOB_DAMAGED;
         rank->note = memory_copy_string("its figures make no sense");
     } else {
-        job_digest_settle(&taking, rank);
+        job_digest_settle(digest, rank, taking.bytes);
     }
     free(taking.hidden);
     free(taking.entry);
@@ -430,6 +429,21 @@ static void job_digest_take_facts(struct job_summary *digest, const struct profi
     digest->command = memory_copy_string(profile_get(profile, PROFILE_META_COMMAND));
     digest->launcher = memory_copy_string(profile_get(profile, PROFILE_META_LAUNCHER));
     digest->tool = memory_copy_string(profile_get(profile, PROFILE_META_TOOL));
+}
+
+/* Each rank has a stack of main()'s. They are one row of the job, whatever their threads' ids. */
+static void job_digest_forget_threads(struct profile *profile)
+{
+    for (size_t i = 0; i < profile->owner_count; i++)
+        profile->owners[i].thread = FIGURE_UNKNOWN;
+}
+
+int job_digest_take_level(struct profile *profile, enum memory_level level)
+{
+    if (level == MEMORY_HEAP)
+        return 0;
+    job_digest_forget_threads(profile);
+    return profile_take_level(profile, level);
 }
 
 static bool job_digest_is_absurd(struct figure bytes)

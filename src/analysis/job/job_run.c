@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/strbuf.h"
+#include "job/job_kept.h"
 #include "profile/profile.h"
 
 struct running {
@@ -20,13 +21,6 @@ struct running {
     pthread_mutex_t lock; /* of next, done, and what all threads' work goes into */
 };
 
-/* Each rank has a stack of main()'s. They are one row of the job, whatever their threads' ids. */
-static void job_run_forget_threads(struct profile *profile)
-{
-    for (size_t i = 0; i < profile->owner_count; i++)
-        profile->owners[i].thread = FIGURE_UNKNOWN;
-}
-
 /* `whole`: a tree is made of it, too. 0, or an error with its sentence: of a profile that does not
  * know the level, too. */
 static int job_run_read_profile(struct profile **profile, const char *path, enum memory_level level,
@@ -34,10 +28,9 @@ static int job_run_read_profile(struct profile **profile, const char *path, enum
 {
     bool enough = !whole && (level == MEMORY_HEAP || level == MEMORY_RESIDENT);
     int error = enough ? profile_read_sums(profile, path) : profile_read(profile, path);
-    if (error || level == MEMORY_HEAP)
+    if (error)
         return error;
-    job_run_forget_threads(*profile);
-    error = profile_take_level(*profile, level);
+    error = job_digest_take_level(*profile, level);
     if (error)
         profile_free(*profile);
     return error;
@@ -51,10 +44,8 @@ static int64_t job_run_number(const struct profile *profile, const char *key)
 
 /* Another program's profile may have been put in the place of a rank's. The entry says which
  * process the rank was. */
-static bool job_run_is_strange(const struct job_file *file, const struct profile *profile)
+static bool job_run_is_strange(const struct job_file *file, int64_t pid, int64_t start)
 {
-    int64_t pid = job_run_number(profile, PROFILE_META_PID);
-    int64_t start = job_run_number(profile, PROFILE_META_START);
     return file->pid > 0 && pid > 0 && file->pid != pid && file->start_unix_ns > 0 && start > 0 &&
            file->start_unix_ns != start;
 }
@@ -78,34 +69,55 @@ static void job_run_note_entry(struct job_rank *rank, const char *note)
         rank->note = memory_copy_string(note);
 }
 
+static void job_run_digest_profile(const struct job_file *file, const struct job_source *source,
+                                   enum memory_level level, struct job_summary *digest,
+                                   struct job_tree *tree)
+{
+    struct profile *profile;
+    if (job_run_read_profile(&profile, source->path, level, tree != NULL)) {
+        job_digest_of_none(digest, source,
+                           alive_is_written(source->path) ? JOB_BEGUN : JOB_UNREADABLE,
+                           error_text());
+        return;
+    }
+    if (job_run_is_strange(file, job_run_number(profile, PROFILE_META_PID),
+                           job_run_number(profile, PROFILE_META_START)))
+        job_run_refuse_strange(digest, profile, source);
+    else
+        job_digest(digest, profile, source);
+    job_run_note_entry(&digest->ranks[0], file->note);
+    if (tree && job_rank_counts(&digest->ranks[0]))
+        job_tree_add_profile(tree, profile);
+    profile_free(profile);
+}
+
+/* The digest that is kept behind the profile. False: the profile has to be read. */
+static bool job_run_take_kept(const struct job_file *file, const struct job_source *source,
+                              enum memory_level level, struct job_summary *digest)
+{
+    if (!job_kept_read(digest, level, source))
+        return false;
+    struct job_rank *rank = &digest->ranks[0];
+    if (job_run_is_strange(file, rank->pid, (int64_t)rank->start_unix_ns)) {
+        job_summary_release(digest);
+        return false;
+    }
+    job_run_note_entry(rank, file->note);
+    return true;
+}
+
 static void job_run_read_file(const struct job_files *files, uint32_t index,
                               struct job_summary *digest, struct job_tree *tree)
 {
     struct job_source source = job_files_source(files, index);
-    const char *note = files->files[index].note;
-    struct profile *profile;
-    if (!source.path) {
-        bool is_running = files->files[index].is_running;
-        job_digest_of_none(digest, &source, is_running ? JOB_BEGUN : JOB_MISSING,
-                           note         ? note
-                           : is_running ? "its recording goes on, and nothing is written yet"
-                                        : "there is no profile");
-        return;
-    }
-    if (job_run_read_profile(&profile, source.path, files->level, tree != NULL)) {
-        job_digest_of_none(digest, &source,
-                           alive_is_written(source.path) ? JOB_BEGUN : JOB_UNREADABLE,
-                           error_text());
-        return;
-    }
-    if (job_run_is_strange(&files->files[index], profile))
-        job_run_refuse_strange(digest, profile, &source);
-    else
-        job_digest(digest, profile, &source);
-    job_run_note_entry(&digest->ranks[0], note);
-    if (tree && job_rank_counts(&digest->ranks[0]))
-        job_tree_add_profile(tree, profile);
-    profile_free(profile);
+    const struct job_file *file = &files->files[index];
+    if (!source.path)
+        job_digest_of_none(digest, &source, file->is_running ? JOB_BEGUN : JOB_MISSING,
+                           file->note         ? file->note
+                           : file->is_running ? "its recording goes on, and nothing is written yet"
+                                              : "there is no profile");
+    else if (tree || !job_run_take_kept(file, &source, files->level, digest))
+        job_run_digest_profile(file, &source, files->level, digest, tree);
 }
 
 static bool job_run_take_next(struct running *running, uint32_t *index)

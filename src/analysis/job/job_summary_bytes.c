@@ -1,6 +1,6 @@
 /* Writes a summary of a job as bytes, and reads it back. A reader checks each number against what a
  * writer could have written, and refuses the whole summary if one is impossible. */
-#include "job/job_summary.h"
+#include "job/job_summary_bytes.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -99,7 +99,7 @@ static void job_summary_put_levels(struct strbuf *out, const uint16_t *levels)
     }
 }
 
-static void job_summary_put_rank(struct strbuf *out, const struct job_rank *rank)
+void job_summary_put_rank(struct strbuf *out, const struct job_rank *rank)
 {
     for (int i = 0; i < NUMBERS; i++)
         job_summary_put_number(
@@ -195,32 +195,32 @@ static void job_summary_get_levels(struct bytes_reader *reader, uint16_t *levels
 }
 
 /* Strings that are there in any case. */
-static char *job_summary_get_name(struct bytes_reader *reader)
+char *job_summary_get_name(struct bytes_reader *reader)
 {
     char *name = bytes_get_string(reader);
     reader->failed |= !name;
     return name ? name : memory_copy_string("");
 }
 
-static void job_summary_get_rank(struct bytes_reader *reader, struct job_summary *summary)
+bool job_summary_get_rank(struct bytes_reader *reader, struct job_rank *rank)
 {
-    struct job_rank rank = {0};
+    *rank = (struct job_rank){0};
     for (int i = 0; i < NUMBERS; i++)
-        job_summary_store((char *)&rank + numbers[i].offset, numbers[i].bytes,
+        job_summary_store((char *)rank + numbers[i].offset, numbers[i].bytes,
                           job_summary_get_number(reader, &numbers[i]));
     if (reader->failed)
-        return;
-    rank.node = bytes_get_string(reader);
-    rank.boot = bytes_get_string(reader);
-    rank.file = job_summary_get_name(reader);
-    rank.note = bytes_get_string(reader);
-    rank.unseen = bytes_get_string(reader);
-    if (job_rank_is_read(&rank)) {
-        job_summary_get_levels(reader, rank.requested_max);
-        job_summary_get_levels(reader, rank.requested_min);
-        job_summary_get_levels(reader, rank.resident_max);
+        return false;
+    rank->node = bytes_get_string(reader);
+    rank->boot = bytes_get_string(reader);
+    rank->file = job_summary_get_name(reader);
+    rank->note = bytes_get_string(reader);
+    rank->unseen = bytes_get_string(reader);
+    if (job_rank_is_read(rank)) {
+        job_summary_get_levels(reader, rank->requested_max);
+        job_summary_get_levels(reader, rank->requested_min);
+        job_summary_get_levels(reader, rank->resident_max);
     }
-    job_summary_add_rank(summary, &rank);
+    return true;
 }
 
 static void job_summary_get_sum(struct bytes_reader *reader, struct job_sum *sum)
@@ -281,6 +281,7 @@ static void job_summary_get_end(struct bytes_reader *reader, struct job_summary 
 int job_summary_read(struct job_summary *summary, const void *bytes, size_t count)
 {
     struct bytes_reader reader = {bytes, (const unsigned char *)bytes + count, false};
+    struct job_rank rank;
     *summary = (struct job_summary){0};
     if (count < sizeof magic || memcmp(bytes, magic, sizeof magic))
         return -EINVAL;
@@ -290,7 +291,8 @@ int job_summary_read(struct job_summary *summary, const void *bytes, size_t coun
     summary->launcher = bytes_get_string(&reader);
     summary->tool = bytes_get_string(&reader);
     for (size_t left = bytes_get_count(&reader, NUMBERS + 4); left && !reader.failed; left--)
-        job_summary_get_rank(&reader, summary);
+        if (job_summary_get_rank(&reader, &rank))
+            job_summary_add_rank(summary, &rank);
     for (size_t left = bytes_get_count(&reader, 3 + JOB_FIGURES); left && !reader.failed; left--)
         job_summary_get_entry(&reader, summary);
     for (int i = 0; i < JOB_ENDS && !reader.failed; i++)

@@ -12,6 +12,7 @@
 #include <string.h>
 #include "base/old_file.h"
 #include "jobdir/rank_choice.h"
+#include "job/job_kept.h"
 #include "base/human.h"
 #include "base/error.h"
 #include "base/own_file.h"
@@ -589,6 +590,13 @@ void record_say_missing_functions(void)
     strbuf_release(&names);
 }
 
+/* Of a job: its ranks are added up from what is kept behind their profiles. A profile without that
+ * is read whole, so a lack of room here costs `tidemark job` time and nothing else. */
+static void record_keep_digest(const char *path)
+{
+    job_kept_write(path);
+}
+
 struct collector_options record_collector_options(const struct record_options *options)
 {
     struct collector_options wanted = COLLECTOR_OPTIONS_INIT;
@@ -605,6 +613,7 @@ struct collector_options record_collector_options(const struct record_options *o
     wanted.types = options->types;
     wanted.heat_ns = options->heat_ns;
     wanted.pack = options->pack;
+    wanted.packed = options->job ? record_keep_digest : NULL;
     wanted.separate = options->separate;
     wanted.trace = options->trace;
     record_parse_compress(options->compress, &wanted.trace_compression, &wanted.trace_level);

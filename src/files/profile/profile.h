@@ -850,6 +850,9 @@ int profile_read_totals(struct profile **out, const char *path);
  * others have no call path. Nothing is known of what other tables and columns say. It is enough for
  * the levels of the heap and of resident memory (profile_take_level()). */
 int profile_read_sums(struct profile **out, const char *path);
+/* The same of a file that this process has just written. The memory for it has no bound
+ * (base/allowance.h), because that would be one for all threads of a collector. */
+int profile_read_own_sums(struct profile **out, const char *path);
 /* The same without call paths of the heap, which are most of the memory of a profile: for the level
  * of resident memory. (Those of files without blocks of call paths are read: they are small.) */
 int profile_read_owners(struct profile **out, const char *path);

@@ -997,12 +997,11 @@ static int profile_reader_end_reading(struct reader *reader, int error, struct p
     return error;
 }
 
-static int profile_reader_open_and_read(struct profile **out, const char *path,
-                                        void (*read)(struct reader *))
+static int profile_reader_open_and_read_own(struct profile **out, const char *path,
+                                            void (*read)(struct reader *))
 {
     struct reader reader = {.path = path};
     *out = NULL;
-    allowance_begin_file(path);
     int error = source_open(&reader.source, path);
     if (!error) {
         error = profile_reader_begin_reading(&reader);
@@ -1010,7 +1009,14 @@ static int profile_reader_open_and_read(struct profile **out, const char *path,
             error = profile_reader_read_with(&reader, read);
         error = profile_reader_end_reading(&reader, error, out);
     }
-    allowance_explain(error);
+    return error;
+}
+
+static int profile_reader_open_and_read(struct profile **out, const char *path,
+                                        void (*read)(struct reader *))
+{
+    allowance_begin_file(path);
+    int error = allowance_explain(profile_reader_open_and_read_own(out, path, read));
     allowance_end();
     return error;
 }
@@ -1033,6 +1039,11 @@ int profile_read_totals(struct profile **out, const char *path)
 int profile_read_sums(struct profile **out, const char *path)
 {
     return profile_reader_open_and_read(out, path, profile_reader_read_sums);
+}
+
+int profile_read_own_sums(struct profile **out, const char *path)
+{
+    return profile_reader_open_and_read_own(out, path, profile_reader_read_sums);
 }
 
 int profile_read_owners(struct profile **out, const char *path)

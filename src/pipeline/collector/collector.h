@@ -47,6 +47,9 @@ struct collector_options {
     uint32_t max_depth;  /* 0: no limit */
     uint32_t ring_bytes; /* a power of two */
     uint32_t exit_wait_ms;
+    /* Called with the path of each profile with a file of its own that is complete and packed, on a
+     * thread of its process, before the entry of a job says the end. NULL: nothing is called. */
+    void (*packed)(const char *path);
     struct pool_functions *pool_functions; /* --allocator-functions; NULL: none */
     uint64_t sample_bytes;        /* mean bytes between recorded allocations; 0: all are recorded */
     uint64_t memory_bytes;        /* that the collector may have (memory_bound.h); 0: not given */

@@ -556,6 +556,8 @@ static void process_image_write_file(struct process_image *image)
     process_image_forget_events(image); /* packing wants memory of its own */
     if (ready && profile_build_finish(image->writer, image->options.pack) < 0)
         process_image_say_unfinished(image);
+    else if (ready && image->options.pack && image->options.packed)
+        image->options.packed(image->path);
     image->writer = NULL;
     if (tracer)
         process_image_finish_trace(image, tracer, ready && !image->result.error);

@@ -13,10 +13,12 @@
 #include "../../files/profile/scratch.h"
 #include "aggregate/facts.h"
 #include "job/job.h"
+#include "job/job_kept.h"
 #include "job/job_profile.h"
 #include "job/job_run.h"
 #include "made.h"
 #include "base/alive.h"
+#include "profile/appendix.h"
 #include "base/memory.h"
 
 enum { RANKS = 12 };
@@ -379,6 +381,172 @@ static void what_ranks_lack_is_said_once(void **state)
     job_files_release(&files);
 }
 
+/* ---- Digests kept behind profiles ---------------------------------------------------------- */
+
+static struct strbuf summary_bytes(const struct job_files *files, size_t threads)
+{
+    struct strbuf bytes = STRBUF_INIT;
+    struct job_summary summary;
+    run(files, threads, &summary, NULL);
+    job_summary_write(&bytes, &summary);
+    job_summary_release(&summary);
+    return bytes;
+}
+
+static void assert_same_bytes(struct strbuf *one, struct strbuf *other)
+{
+    assert_int_equal(one->length, other->length);
+    assert_memory_equal(one->data, other->data, one->length);
+    strbuf_release(other);
+}
+
+static void keep_all(const struct job_files *files)
+{
+    for (size_t i = 0; i < files->count; i++)
+        assert_int_equal(job_kept_write(files->files[i].path), 0);
+}
+
+/* One that no reader can unpack any more. What its end says is all that is left. */
+static void spoil(const struct job_file *file)
+{
+    char zeros[64] = {0};
+    int fd = open(file->path, O_RDWR);
+    assert_int_equal(pwrite(fd, zeros, sizeof zeros, 40), sizeof zeros);
+    close(fd);
+}
+
+static void a_kept_digest_is_what_the_profile_gives(void **state)
+{
+    (void)state;
+    struct job_files files = make_files(6);
+    files.files[2].is_helper = true;   /* its entries do not count */
+    files.files[4].rank_known = false; /* the profile says it */
+    files.files[4].size = 0;
+    files.files[5].node = memory_copy_string("another");
+    files.files[5].boot = memory_copy_string("boot");
+    files.files[7].note = memory_copy_string("the entry x is damaged");
+    struct strbuf before = summary_bytes(&files, 1), after;
+    keep_all(&files);
+    for (size_t threads = 1; threads <= 3; threads++) {
+        after = summary_bytes(&files, threads);
+        assert_same_bytes(&before, &after);
+    }
+    for (size_t i = 0; i < files.count; i++) /* and it is really that what is read */
+        spoil(&files.files[i]);
+    after = summary_bytes(&files, 2);
+    assert_same_bytes(&before, &after);
+    strbuf_release(&before);
+    job_files_release(&files);
+}
+
+static void another_process_is_known_by_its_kept_digest(void **state)
+{
+    (void)state;
+    struct job_files files = make_files(RANKS);
+    files.files[3].pid = files.files[3].start_unix_ns = 7; /* nobody's */
+    struct strbuf before = summary_bytes(&files, 1);
+    keep_all(&files);
+    struct strbuf after = summary_bytes(&files, 1);
+    assert_same_bytes(&before, &after);
+    struct job_summary summary;
+    run(&files, 1, &summary, NULL);
+    job_summary_sort(&summary);
+    assert_non_null(strstr(summary.ranks[3].note, "is the profile of another process"));
+    job_summary_release(&summary);
+    strbuf_release(&before);
+    job_files_release(&files);
+}
+
+/* The made profiles know nothing of what is resident: nothing is kept of that level. */
+static void a_level_that_is_not_kept_is_read_of_the_profile(void **state)
+{
+    (void)state;
+    struct job_files files = make_files(RANKS);
+    files.level = MEMORY_RESIDENT;
+    struct strbuf before = summary_bytes(&files, 1);
+    keep_all(&files);
+    struct strbuf after = summary_bytes(&files, 1);
+    assert_same_bytes(&before, &after);
+    strbuf_release(&before);
+    job_files_release(&files);
+}
+
+static void damaged_kept_digests_are_refused_or_read(void **state)
+{
+    (void)state;
+    struct job_files files = make_files(RANKS);
+    struct job_source source = job_files_source(&files, 3);
+    struct profile *profile;
+    struct job_summary digest = {0};
+    struct strbuf bytes = STRBUF_INIT;
+    assert_int_equal(profile_read_sums(&profile, source.path), 0);
+    job_digest(&digest, profile, &source);
+    profile_free(profile);
+    job_kept_put(&bytes, &digest, MEMORY_MAPPED); /* two levels, of which the second is asked for */
+    job_kept_put(&bytes, &digest, MEMORY_HEAP);
+    job_summary_release(&digest);
+    assert_false(job_kept_take(&digest, bytes.data, bytes.length, MEMORY_ALL, &source));
+    assert_true(job_kept_take(&digest, bytes.data, bytes.length, MEMORY_HEAP, &source));
+    job_summary_release(&digest);
+    for (size_t length = 0; length < bytes.length; length++) {
+        char *cut = malloc(length + 1);
+        memcpy(cut, bytes.data, length);
+        assert_false(job_kept_take(&digest, cut, length, MEMORY_HEAP, &source));
+        free(cut);
+    }
+    for (size_t at = 0; at < bytes.length; at++) {
+        char before = bytes.data[at];
+        bytes.data[at] ^= (char)(1 << at % 8);
+        bool is_there = job_kept_take(&digest, bytes.data, bytes.length, MEMORY_HEAP, &source);
+        assert_false(is_there && at < 8);
+        job_summary_release(&digest);
+        bytes.data[at] = before;
+    }
+    strbuf_release(&bytes);
+    job_files_release(&files);
+}
+
+/* Digests of this version lie behind profiles that users have. If this fails, JOB_KEPT_VERSION
+ * rises, and a file of the new version is added: UPDATE=1 writes it. */
+static void a_digest_of_this_version_stays_what_it_is(void **state)
+{
+    (void)state;
+    static const char golden[] = GOLDEN_DIR "/kept_digest.1";
+    struct job_files files = make_files(RANKS);
+    void *bytes, *expected = malloc(1 << 16);
+    size_t count;
+    assert_int_equal(job_kept_write(files.files[3].path), 0);
+    assert_int_equal(appendix_read(files.files[3].path, &bytes, &count), 0);
+    if (getenv("UPDATE")) {
+        FILE *out = fopen(golden, "wx"); /* never written anew */
+        assert_non_null(out);
+        assert_int_equal(fwrite(bytes, 1, count, out), count);
+        fclose(out);
+    }
+    FILE *in = fopen(golden, "r");
+    assert_non_null(in);
+    assert_int_equal(fread(expected, 1, 1 << 16, in), count);
+    fclose(in);
+    assert_memory_equal(bytes, expected, count);
+    free(bytes);
+    free(expected);
+    job_files_release(&files);
+}
+
+/* A rank without figures is read of its profile, whenever somebody asks. */
+static void what_is_no_whole_profile_keeps_nothing(void **state)
+{
+    (void)state;
+    struct job_files files = make_files(RANKS);
+    const struct job_file *file = &files.files[2];
+    assert_int_equal(truncate(file->path, (off_t)file->bytes / 2), 0);
+    assert_true(job_kept_write(file->path) < 0);
+    struct job_summary digest = {0};
+    struct job_source source = job_files_source(&files, 2);
+    assert_false(job_kept_read(&digest, MEMORY_HEAP, &source));
+    job_files_release(&files);
+}
+
 static size_t comparisons;
 
 /* Counts what is compared, by the code under test too. */
@@ -491,6 +659,12 @@ int main(void)
         cmocka_unit_test(damaged_trees_are_refused_or_read),
         cmocka_unit_test(a_damaged_file_costs_only_itself),
         cmocka_unit_test(a_profile_of_another_process_counts_for_nothing),
+        cmocka_unit_test(a_kept_digest_is_what_the_profile_gives),
+        cmocka_unit_test(another_process_is_known_by_its_kept_digest),
+        cmocka_unit_test(a_level_that_is_not_kept_is_read_of_the_profile),
+        cmocka_unit_test(damaged_kept_digests_are_refused_or_read),
+        cmocka_unit_test(a_digest_of_this_version_stays_what_it_is),
+        cmocka_unit_test(what_is_no_whole_profile_keeps_nothing),
         cmocka_unit_test(what_is_wrong_with_an_entry_is_said),
         cmocka_unit_test(what_is_being_written_is_not_damaged),
         cmocka_unit_test(a_job_profile_is_read_back),
