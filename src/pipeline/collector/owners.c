@@ -654,6 +654,15 @@ static int owners_compare(const void *left, const void *right)
 
 /* ---- All of it ----------------------------------------------------------------------------- */
 
+/* Room for what has blocks, so that thousands of rows are not copied from one array to the next. A
+ * failure is met again by the row that has no room. */
+static void owners_reserve(struct owners *owners, const struct owners_request *request)
+{
+    size_t rows = request->has_all_blocks ? request->residency->row_count : 0;
+    (void)!array_make_bare_room(&owners->rows, &owners->capacity, rows, sizeof *owners->rows);
+    (void)!map_reserve(&owners->by_key, rows);
+}
+
 int owners_make(struct owners *owners, const struct owners_request *request)
 {
     struct heap heap = {.live_share = 0};
@@ -661,6 +670,7 @@ int owners_make(struct owners *owners, const struct owners_request *request)
     owners->touched = calloc(request->residency->touched_count + 1, sizeof *owners->touched);
     if (!owners->touched)
         return -ENOMEM;
+    owners_reserve(owners, request);
     owners_add_mappings(owners, request, &heap);
     if (request->has_all_blocks)
         owners_add_blocks(owners, request, &heap);
