@@ -186,7 +186,7 @@ static void check(const struct profile *profile)
     for (size_t i = 1; i < profile->node_count; i++)
         must(profile->nodes[i].parent < i && profile->nodes[i].location < profile->code_count);
     for (size_t i = 0; i < profile->site_count; i++)
-        must(profile->sites[i].path < profile->node_count);
+        must(profile_site_path(profile, i) < profile->node_count);
 }
 
 static void read_file(const void *bytes, size_t count)

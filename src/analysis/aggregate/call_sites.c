@@ -66,10 +66,11 @@ static int call_sites_group(struct call_sites *sites)
     sites->group_count = groups.count;
     for (size_t i = 0; i < groups.count; i++)
         sites->groups[i].frame = groups.frames[i];
+    struct profile_site room;
     for (size_t i = 0; i < profile->site_count; i++)
         if (groups.of_site[i] != UINT32_MAX)
             call_sites_add_to_group(sites, &sites->groups[groups.of_site[i]],
-                                    &profile->sites[i].metrics);
+                                    &profile_site_at(profile, i, &room)->metrics);
     call_sites_sort_by_group(sites, groups.of_site);
     frame_groups_release(&groups);
     return 0;
@@ -255,7 +256,9 @@ int callers_build(struct callers *callers, const struct call_sites *sites,
     callers->nodes[0].frame = group->frame;
     callers->nodes[0].value = metric_nothing(callers->metric);
     for (size_t i = 0; i < group->count; i++) {
-        const struct profile_site *site = &sites->profile->sites[sites->order[group->first + i]];
+        struct profile_site room;
+        const struct profile_site *site =
+            profile_site_at(sites->profile, sites->order[group->first + i], &room);
         struct figure value = metric_of(&metrics[metric], &site->metrics);
         int error = metric_is_any(callers->metric, value) || !figure_known(value)
                         ? call_sites_add_path(callers, sites, site->path, value, depth)

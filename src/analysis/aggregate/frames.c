@@ -523,7 +523,7 @@ static void frame_group_sites(struct frame_groups *groups, struct group_keys *ta
     struct frame_walk walk;
     for (size_t i = 0; i < profile->site_count; i++) {
         groups->of_site[i] = UINT32_MAX;
-        uint32_t path = profile->sites[i].path;
+        uint32_t path = profile_site_path(profile, i);
         if (wanted && !wanted[path])
             continue;
         struct frame frame = frame_walk_begin(&walk, profile, hidden, path);
@@ -532,7 +532,7 @@ static void frame_group_sites(struct frame_groups *groups, struct group_keys *ta
             groups->frames[groups->count++] = frame;
         groups->of_site[i] = group;
         frame_group_name_wrapper(table, &groups->frames[group], group, frame,
-                                 profile->sites[i].metrics.at_peak_bytes);
+                                 profile_site_figure(profile, i, METRIC_ROW(at_peak_bytes)));
     }
 }
 

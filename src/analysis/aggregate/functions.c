@@ -164,7 +164,7 @@ static void function_link_nodes(struct functions_walk *walk, const bool *wanted)
 {
     const struct profile *profile = walk->profile;
     for (size_t i = 0; i < profile->site_count; i++) {
-        uint32_t path = profile->sites[i].path;
+        uint32_t path = profile_site_path(profile, i);
         if (wanted && !wanted[path])
             continue;
         walk->site_of[path] = (uint32_t)i + 1;
@@ -267,7 +267,8 @@ static void function_add_site(struct functions_walk *walk, uint32_t node)
     uint32_t code = 0, line = 0, site = walk->site_of[node];
     if (!site)
         return;
-    const struct call_metrics *added = &walk->profile->sites[site - 1].metrics;
+    struct profile_site room;
+    const struct call_metrics *added = &profile_site_at(walk->profile, site - 1, &room)->metrics;
     bool visible = function_find_exclusive(walk, node, &code, &line);
     struct function_row *row = function_row_of(walk, code, line);
     function_add_path(walk, &row->exclusive, added);
@@ -334,7 +335,9 @@ static void function_add_root(struct functions_walk *walk)
 {
     if (!walk->site_of[0])
         return;
-    const struct call_metrics *added = &walk->profile->sites[walk->site_of[0] - 1].metrics;
+    struct profile_site room;
+    const struct call_metrics *added =
+        &profile_site_at(walk->profile, walk->site_of[0] - 1, &room)->metrics;
     struct function_row *row = &walk->rows[function_walk_key(walk, 0, 0)];
     function_add_path(walk, &row->exclusive, added);
     function_add_path(walk, &row->inclusive, added);

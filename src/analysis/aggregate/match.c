@@ -286,8 +286,11 @@ int match_paths(const struct profile *profile, const char *pattern, bool **out)
     if (error || !conditions.size.is_said)
         return error;
     bool *is_so = calloc(profile->node_count + 1, 1);
-    for (size_t i = 0; is_so && i < profile->site_count; i++)
-        is_so[profile->sites[i].path] = match_size_of(&conditions.size, &profile->sites[i].metrics);
+    for (size_t i = 0; is_so && i < profile->site_count; i++) {
+        struct profile_site room;
+        const struct profile_site *site = profile_site_at(profile, i, &room);
+        is_so[site->path] = match_size_of(&conditions.size, &site->metrics);
+    }
     for (size_t i = 0; is_so && i < profile->node_count; i++)
         (*out)[i] = (*out)[i] && is_so[i];
     if (!is_so) {
@@ -306,7 +309,7 @@ const char *match_missing(const struct profile *profile, const char *pattern)
     if (!conditions.size.is_said)
         return NULL;
     for (size_t i = 0; i < profile->site_count; i++)
-        if (figure_known(profile->sites[i].metrics.size_max))
+        if (figure_known(profile_site_figure(profile, i, METRIC_ROW(size_max))))
             return NULL;
     return profile->site_count ? "how large blocks were is not known here: size: is for blocks"
                                : NULL;

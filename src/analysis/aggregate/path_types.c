@@ -271,7 +271,7 @@ static uint32_t path_types_by_call(struct typing *typing, size_t site)
 {
     const struct profile *profile = typing->profile;
     const struct profile_call_type *type = NULL;
-    uint32_t node = profile->sites[site].path;
+    uint32_t node = profile_site_path(profile, site);
     if (!profile->call_type_count)
         return PATH_TYPE_NONE;
     for (; node; node = profile->nodes[node].parent) {
@@ -280,7 +280,8 @@ static uint32_t path_types_by_call(struct typing *typing, size_t site)
             break;
     }
     bool is_type = node && type && type->name;
-    return is_type && path_types_fits(type, &profile->sites[site].metrics)
+    struct profile_site room;
+    return is_type && path_types_fits(type, &profile_site_at(profile, site, &room)->metrics)
                ? path_types_row(typing, type->name)
                : PATH_TYPE_NONE;
 }
@@ -336,8 +337,9 @@ struct figure path_types_padding(const struct path_type *type)
 static void path_types_add(struct typing *typing, size_t site)
 {
     struct path_types *types = typing->types;
-    const struct call_metrics *call = &typing->profile->sites[site].metrics;
-    uint32_t path = typing->profile->sites[site].path;
+    struct profile_site room;
+    const struct call_metrics *call = &profile_site_at(typing->profile, site, &room)->metrics;
+    uint32_t path = profile_site_path(typing->profile, site);
     enum path_type_source source = PATH_TYPE_BY_FRAMES;
     uint32_t row = path_types_by_frames(typing, path);
     if (row == PATH_TYPE_NONE) {
@@ -377,7 +379,7 @@ int path_types_init(struct path_types *types, const struct profile *profile, con
                        !path_types_find_calls(&typing);
     for (size_t i = 0; i < profile->site_count && !typing.no_memory; i++) {
         types->of_site[i] = PATH_TYPE_NONE;
-        if (!wanted || wanted[profile->sites[i].path])
+        if (!wanted || wanted[profile_site_path(profile, i)])
             path_types_add(&typing, i);
     }
     path_types_settle(types, profile);

@@ -92,8 +92,8 @@ static bool runtime_pools_are_few(const struct profile *profile, uint32_t path)
 {
     uint64_t count;
     for (size_t i = 0; i < profile->site_count; i++)
-        if (profile->sites[i].path == path)
-            return figure_get(profile->sites[i].metrics.live_count, &count) &&
+        if (profile_site_path(profile, i) == path)
+            return figure_get(profile_site_figure(profile, i, METRIC_ROW(live_count)), &count) &&
                    count <= THREADS_KEPT;
     return true;
 }
@@ -212,11 +212,12 @@ struct runtime_pools runtime_pools_left(const struct profile *profile)
     struct runtime_pool_names names;
     runtime_pool_names_init(&names, profile);
     for (size_t i = 0; names.of_code && i < profile->site_count; i++) {
-        const struct profile_site *site = &profile->sites[i];
-        if (figure_zero(site->metrics.live_count) || !runtime_pools_has(&names, site->path))
+        struct figure count = profile_site_figure(profile, i, METRIC_ROW(live_count));
+        if (figure_zero(count) || !runtime_pools_has(&names, profile_site_path(profile, i)))
             continue;
-        left.bytes = figure_add(left.bytes, site->metrics.live_bytes);
-        left.count = figure_add(left.count, site->metrics.live_count);
+        left.bytes =
+            figure_add(left.bytes, profile_site_figure(profile, i, METRIC_ROW(live_bytes)));
+        left.count = figure_add(left.count, count);
     }
     runtime_pool_names_release(&names);
     return left;

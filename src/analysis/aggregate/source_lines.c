@@ -403,7 +403,9 @@ static void source_lines_add_site(struct source_lines_walk *walk, uint32_t node)
 {
     if (!walk->site_of[node])
         return;
-    const struct call_metrics *site = &walk->profile->sites[walk->site_of[node] - 1].metrics;
+    struct profile_site room;
+    const struct call_metrics *site =
+        &profile_site_at(walk->profile, walk->site_of[node] - 1, &room)->metrics;
     const struct extremes most = source_lines_extremes_of(site);
     for (size_t i = 0; i < METRIC_SUMS; i++)
         walk->unknown[i] |=
@@ -561,8 +563,8 @@ int source_lines_init(struct source_lines *lines, const struct profile *profile,
     if (!error)
         source_lines_begin_extremes(&walk);
     for (size_t i = 0; !error && i < profile->site_count; i++)
-        if (!passes || passes[profile->sites[i].path])
-            walk.site_of[profile->sites[i].path] = (uint32_t)i + 1;
+        if (!passes || passes[profile_site_path(profile, i)])
+            walk.site_of[profile_site_path(profile, i)] = (uint32_t)i + 1;
     if (!error && !source_lines_walk_tree(&walk))
         error = -ENOMEM;
     if (!error) {

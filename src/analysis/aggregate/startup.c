@@ -203,7 +203,7 @@ static void startup_mark(struct startup *startup, const struct startup_marking *
             kinds[i] = (uint8_t)startup_of_root(marking, i);
     }
     for (size_t i = 0; i < profile->site_count; i++) {
-        uint32_t path = profile->sites[i].path;
+        uint32_t path = profile_site_path(profile, i);
         if (!kinds[path])
             kinds[path] = (uint8_t)startup_of_asker(marking, path);
     }
@@ -213,8 +213,8 @@ static void startup_drop_large_libraries(struct startup *startup, const struct p
 {
     uint64_t most = 0;
     for (size_t i = 0; i < profile->site_count; i++)
-        if (startup->of_node[profile->sites[i].path] == STARTUP_LIBRARIES)
-            most += figure_or(profile->sites[i].metrics.peak_bytes, 0);
+        if (startup->of_node[profile_site_path(profile, i)] == STARTUP_LIBRARIES)
+            most += figure_or(profile_site_figure(profile, i, METRIC_ROW(peak_bytes)), 0);
     for (size_t i = 0; most >= STARTUP_LIBRARIES_MOST && i < profile->node_count; i++)
         if (startup->of_node[i] == STARTUP_LIBRARIES)
             startup->of_node[i] = STARTUP_NONE;
@@ -226,14 +226,16 @@ static void startup_add_up(struct startup *startup, const struct profile *profil
         startup->at_peak_bytes[kind] = figure_of(0);
     startup->live_bytes = startup->live_count = figure_of(0);
     for (size_t i = 0; i < profile->site_count; i++) {
-        const struct call_metrics *figures = &profile->sites[i].metrics;
-        uint8_t kind = startup->of_node[profile->sites[i].path];
+        uint8_t kind = startup->of_node[profile_site_path(profile, i)];
         if (!kind)
             continue;
         startup->at_peak_bytes[kind] =
-            figure_add(startup->at_peak_bytes[kind], figures->at_peak_bytes);
-        startup->live_bytes = figure_add(startup->live_bytes, figures->live_bytes);
-        startup->live_count = figure_add(startup->live_count, figures->live_count);
+            figure_add(startup->at_peak_bytes[kind],
+                       profile_site_figure(profile, i, METRIC_ROW(at_peak_bytes)));
+        startup->live_bytes = figure_add(startup->live_bytes,
+                                         profile_site_figure(profile, i, METRIC_ROW(live_bytes)));
+        startup->live_count = figure_add(startup->live_count,
+                                         profile_site_figure(profile, i, METRIC_ROW(live_count)));
     }
 }
 
@@ -277,8 +279,8 @@ struct figure startup_sum(const struct startup *startup, const struct profile *p
 {
     struct figure sum = figure_of(0);
     for (size_t i = 0; i < profile->site_count; i++)
-        if (startup_has(startup, profile->sites[i].path))
-            sum = figure_add(sum, metric_value(row, &profile->sites[i].metrics));
+        if (startup_has(startup, profile_site_path(profile, i)))
+            sum = figure_add(sum, profile_site_figure(profile, i, row));
     return sum;
 }
 

@@ -23,9 +23,9 @@ struct figure *top_down_inclusive(const struct profile *profile, const struct me
     for (size_t i = 0; values && i < profile->node_count; i++)
         values[i] = figure_of(0);
     for (size_t i = 0; values && i < profile->site_count; i++)
-        if (!wanted || wanted[profile->sites[i].path])
-            top_down_add(&values[profile->sites[i].path],
-                         metric_value(row, &profile->sites[i].metrics));
+        if (!wanted || wanted[profile_site_path(profile, i)])
+            top_down_add(&values[profile_site_path(profile, i)],
+                         profile_site_figure(profile, i, row));
     for (size_t i = profile->node_count; values && i-- > 1;)
         top_down_add(&values[profile->nodes[i].parent], values[i]);
     return values;
@@ -116,9 +116,9 @@ static int top_down_build(struct builder *builder, const struct figure *inclusiv
             error = top_down_add_frames(builder, profile->nodes[i].location, &builder->node_of[i]);
     }
     for (size_t i = 0; i < profile->site_count && !error; i++) {
-        struct figure value = metric_value(row, &profile->sites[i].metrics);
-        if (!figure_zero(value) && (!wanted || wanted[profile->sites[i].path]))
-            error = top_down_add_own(builder, profile->sites[i].path, value);
+        struct figure value = profile_site_figure(profile, i, row);
+        if (!figure_zero(value) && (!wanted || wanted[profile_site_path(profile, i)]))
+            error = top_down_add_own(builder, profile_site_path(profile, i), value);
     }
     for (size_t i = builder->tree->count; i-- > 0 && !error;) {
         struct top_down_node *node = &builder->tree->nodes[i];
@@ -184,9 +184,9 @@ static void top_down_take_all(struct top_down_visit *visit, const struct figure 
         visit->is_below[i] = visit->is_below[node->parent] || is_shown;
     }
     for (size_t i = 0; i < profile->site_count; i++) {
-        uint32_t path = profile->sites[i].path, location = profile->nodes[path].location;
+        uint32_t path = profile_site_path(profile, i), location = profile->nodes[path].location;
         if (!visit->is_below[path] && (!wanted || wanted[path]) &&
-            !figure_zero(metric_value(row, &profile->sites[i].metrics)))
+            !figure_zero(profile_site_figure(profile, i, row)))
             visit->take(visit->context, location, profile->codes[location].first_line);
     }
 }

@@ -103,7 +103,7 @@ void unwalked_find(struct unwalked *unwalked, const struct profile *profile)
         return;
     struct unwalked_origin *origins = unwalked_origins(profile);
     for (size_t i = 0; i < profile->site_count; i++) {
-        struct unwalked_origin origin = origins[profile->sites[i].path];
+        struct unwalked_origin origin = origins[profile_site_path(profile, i)];
         if (!origin.mark || origin.mark == MAX_DEPTH)
             continue;
         if (unwalked_is_beginning(profile, origin.code)) {
@@ -113,8 +113,10 @@ void unwalked_find(struct unwalked *unwalked, const struct profile *profile)
         enum unwalked_reason reason =
             origin.mark < UNWALKED_REASONS ? (enum unwalked_reason)origin.mark : UNWALKED_UNKNOWN;
         uint32_t module = origin.code ? profile->codes[origin.code].module : UINT32_MAX;
-        unwalked_add(&unwalked->all, &profile->sites[i].metrics);
-        unwalked_add(unwalked_part_of(unwalked, reason, module), &profile->sites[i].metrics);
+        struct profile_site room;
+        const struct call_metrics *metrics = &profile_site_at(profile, i, &room)->metrics;
+        unwalked_add(&unwalked->all, metrics);
+        unwalked_add(unwalked_part_of(unwalked, reason, module), metrics);
     }
     free(origins);
     if (unwalked->count)

@@ -624,15 +624,12 @@ static void wrapper_place_lines(struct wrappers_search *search, uint32_t code)
     }
 }
 
-static void wrapper_take_sites(struct wrappers_search *search, const struct profile_site *sites,
-                               size_t count, bool maps)
+static void wrapper_take_site(struct wrappers_search *search, uint32_t path, bool maps,
+                              struct figure alloc_count, struct figure temporary_count)
 {
-    for (size_t i = 0; i < count; i++) {
-        search->is_site[sites[i].path] = true;
-        search->sites[search->site_count++] =
-            (struct asking_site){sites[i].path, maps, figure_or(sites[i].metrics.alloc_count, 0),
-                                 figure_or(sites[i].metrics.temporary_count, 0)};
-    }
+    search->is_site[path] = true;
+    search->sites[search->site_count++] =
+        (struct asking_site){path, maps, figure_or(alloc_count, 0), figure_or(temporary_count, 0)};
 }
 
 static bool wrapper_take_all_sites(struct wrappers_search *search)
@@ -644,8 +641,15 @@ static bool wrapper_take_all_sites(struct wrappers_search *search)
     search->sites = calloc(count + 1, sizeof *search->sites);
     if (!search->sites)
         return false;
-    wrapper_take_sites(search, profile->sites, profile->site_count, of_mappings);
-    wrapper_take_sites(search, profile->mapped_sites, profile->mapped_site_count, true);
+    for (size_t i = 0; i < profile->site_count; i++)
+        wrapper_take_site(search, profile_site_path(profile, i), of_mappings,
+                          profile_site_figure(profile, i, METRIC_ROW(alloc_count)),
+                          profile_site_figure(profile, i, METRIC_ROW(temporary_count)));
+    for (size_t i = 0; i < profile->mapped_site_count; i++) {
+        const struct profile_site *site = &profile->mapped_sites[i];
+        wrapper_take_site(search, site->path, true, site->metrics.alloc_count,
+                          site->metrics.temporary_count);
+    }
     return true;
 }
 

@@ -60,11 +60,12 @@ bool budget_is_of_mappings(enum budget_metric metric)
 }
 
 const struct profile_site *budget_next_site(const struct profile *profile,
-                                            enum budget_metric metric, size_t at)
+                                            enum budget_metric metric, size_t at,
+                                            struct profile_site *room)
 {
     size_t heap = budget_is_of_mappings(metric) && metric != BUDGET_ALL ? 0 : profile->site_count;
     size_t mapped = budget_is_of_mappings(metric) ? profile->mapped_site_count : 0;
-    return at < heap            ? &profile->sites[at]
+    return at < heap            ? profile_site_at(profile, at, room)
            : at < heap + mapped ? &profile->mapped_sites[at - heap]
                                 : NULL;
 }
@@ -102,8 +103,9 @@ static double limit_measure_sum(const struct profile *profile, enum budget_metri
                                 const bool *wanted, const bool *leaks)
 {
     double value = 0;
+    struct profile_site room;
     const struct profile_site *site;
-    for (size_t i = 0; (site = budget_next_site(profile, metric, i)); i++) {
+    for (size_t i = 0; (site = budget_next_site(profile, metric, i, &room)); i++) {
         if ((wanted && !wanted[site->path]) ||
             (leaks && budget_is_leak(metric) && !leaks[site->path]))
             continue;
@@ -255,8 +257,8 @@ int budget_excuse_pools(const struct profile *profile, bool **leaks)
     struct runtime_pool_names names;
     runtime_pool_names_init(&names, profile);
     for (size_t i = 0; i < profile->site_count; i++)
-        if (runtime_pools_has(&names, profile->sites[i].path))
-            (*leaks)[profile->sites[i].path] = false;
+        if (runtime_pools_has(&names, profile_site_path(profile, i)))
+            (*leaks)[profile_site_path(profile, i)] = false;
     runtime_pool_names_release(&names);
     return 0;
 }

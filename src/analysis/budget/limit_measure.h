@@ -14,9 +14,10 @@ bool budget_is_leak(enum budget_metric metric);
 bool budget_is_of_mappings(enum budget_metric metric);
 /* The rows of call paths that count for the metric, one after the other: first those of the heap or
  * of mappings, then, if it is about both, those of mappings. `at` counts up from 0; NULL: no
- * more. */
+ * more. A row may stand in *room, until the next one. */
 const struct profile_site *budget_next_site(const struct profile *profile,
-                                            enum budget_metric metric, size_t at);
+                                            enum budget_metric metric, size_t at,
+                                            struct profile_site *room);
 /* Is it measured by islands of lost blocks? And what one of them counts for it. */
 bool budget_is_lost(enum budget_metric metric);
 double budget_island_value(const struct profile_island *island, enum budget_metric metric);

@@ -114,8 +114,9 @@ static size_t offenders_rank_sites(const struct profile *profile, const struct b
                                    struct offenders_ranked *ranked)
 {
     size_t count = 0;
+    struct profile_site room;
     const struct profile_site *site;
-    for (size_t i = 0; (site = budget_next_site(profile, limit->metric, i)); i++) {
+    for (size_t i = 0; (site = budget_next_site(profile, limit->metric, i, &room)); i++) {
         struct figure value = budget_site_value(site, limit);
         if (!figure_positive(value) || (wanted && !wanted[site->path]) ||
             (leaks && budget_is_leak(limit->metric) && !leaks[site->path]))

@@ -107,7 +107,7 @@ static void budget_scope_mark_exclusive(const struct profile *profile, const boo
                                         const bool *hidden, bool *paths)
 {
     for (size_t i = 0; i < profile->site_count; i++)
-        budget_scope_mark_one(profile, matches, hidden, profile->sites[i].path, paths);
+        budget_scope_mark_one(profile, matches, hidden, profile_site_path(profile, i), paths);
     for (size_t i = 0; i < profile->mapped_site_count; i++)
         budget_scope_mark_one(profile, matches, hidden, profile->mapped_sites[i].path, paths);
     for (size_t i = 0; i < profile->owner_count; i++)

@@ -372,9 +372,10 @@ bool *suppressions_leave(struct suppressions *suppressions, const struct profile
     if (!leave)
         return NULL;
     memset(leave, true, profile->node_count + 1);
+    struct profile_site room;
     for (size_t i = 0; i < profile->site_count; i++)
-        if (!figure_zero(profile->sites[i].metrics.live_count) &&
-            !figure_zero(profile->sites[i].metrics.live_bytes))
-            suppressions_suppress(suppressions, profile, &profile->sites[i], leave);
+        if (!figure_zero(profile_site_figure(profile, i, METRIC_ROW(live_count))) &&
+            !figure_zero(profile_site_figure(profile, i, METRIC_ROW(live_bytes))))
+            suppressions_suppress(suppressions, profile, profile_site_at(profile, i, &room), leave);
     return leave;
 }

@@ -325,7 +325,7 @@ static void diff_find_wrappers(struct diff *difference, size_t run, const bool *
     const bool *wanted = difference->runs[run].wanted;
     for (size_t i = 0; i < profile->site_count; i++) {
         struct frame_walk walk;
-        uint32_t path = profile->sites[i].path;
+        uint32_t path = profile_site_path(profile, i);
         struct frame frame = frame_walk_begin(&walk, profile, hidden, path);
         if (!frame.code || (wanted && !wanted[path]))
             continue;

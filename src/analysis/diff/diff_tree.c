@@ -241,8 +241,8 @@ static bool *diff_tree_nodes_on_ways(const struct diff_run *run)
     const struct profile *profile = run->profile;
     bool *on_way = calloc(profile->node_count + 1, sizeof *on_way);
     for (size_t i = 0; on_way && i < profile->site_count; i++)
-        if (!run->wanted || run->wanted[profile->sites[i].path])
-            on_way[profile->sites[i].path] = true;
+        if (!run->wanted || run->wanted[profile_site_path(profile, i)])
+            on_way[profile_site_path(profile, i)] = true;
     for (size_t i = profile->node_count; on_way && i-- > 1;)
         if (on_way[i])
             on_way[profile->nodes[i].parent] = true;
@@ -274,7 +274,7 @@ static int diff_tree_walk(struct diff_tree_pass *pass, const struct diff_run *ru
     if (!error && !pass->callers_only)
         error = diff_tree_walk_nodes(pass, on_way, standing);
     for (size_t i = 0; i < profile->site_count && !error; i++) {
-        uint32_t path = profile->sites[i].path, leaf;
+        uint32_t path = profile_site_path(profile, i), leaf;
         if (run->wanted && !run->wanted[path])
             continue;
         error = diff_tree_end_path(pass, standing[path], path, &leaf);
@@ -424,8 +424,10 @@ int diff_tree_fill(struct diff_tree *tree, const struct diff_run *runs, int metr
         const struct profile *profile = runs[i].profile;
         double of_run = (double)profile->sample_bytes;
         struct filling filling = {tree, i, &metrics[metric], of_run * of_run / 1024, interval};
+        struct profile_site room;
         for (size_t j = 0; j < profile->site_count && !error; j++)
-            error = diff_tree_add_site(&filling, &profile->sites[j], tree->at_site[i][j]);
+            error = diff_tree_add_site(&filling, profile_site_at(profile, j, &room),
+                                       tree->at_site[i][j]);
     }
     return error;
 }

@@ -91,8 +91,8 @@ static struct holders_ranked *holders_show_rank_paths(struct show *show, size_t 
     struct holders_ranked *ranked = malloc((profile->site_count + 1) * sizeof *ranked);
 
     for (size_t i = 0; ranked && i < profile->site_count; i++)
-        ranked[i] = (struct holders_ranked){figure_or(profile->sites[i].metrics.live_bytes, 0),
-                                            (uint32_t)i};
+        ranked[i] = (struct holders_ranked){
+            figure_or(profile_site_figure(profile, i, METRIC_ROW(live_bytes)), 0), (uint32_t)i};
     *count = ranked ? holders_show_rank(show, ranked, profile->site_count) : 0;
     return ranked;
 }
@@ -105,10 +105,11 @@ static uint64_t *holders_show_sum_libraries(const struct show *show)
     struct frame_walk walk;
 
     for (size_t i = 0; sums && i < profile->site_count; i++) {
-        struct frame frame = frame_walk_begin(&walk, profile, show->hidden, profile->sites[i].path);
+        struct frame frame =
+            frame_walk_begin(&walk, profile, show->hidden, profile_site_path(profile, i));
         uint32_t module = profile->codes[frame.code].module;
         sums[module == UINT32_MAX ? profile->module_count : module] +=
-            figure_or(profile->sites[i].metrics.live_bytes, 0);
+            figure_or(profile_site_figure(profile, i, METRIC_ROW(live_bytes)), 0);
     }
     return sums;
 }

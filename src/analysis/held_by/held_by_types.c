@@ -32,8 +32,8 @@ static const char *held_by_type_of(const struct held_by *tree, const struct held
     size_t site = 0;
     if (row->of->kind != PROFILE_HOLDER_BLOCKS || !row->of->path)
         return NULL;
-    SEARCH_FIRST(site, profile->site_count, at, profile->sites[at].path < row->of->path);
-    if (site == profile->site_count || profile->sites[site].path != row->of->path ||
+    SEARCH_FIRST(site, profile->site_count, at, profile_site_path(profile, at) < row->of->path);
+    if (site == profile->site_count || profile_site_path(profile, site) != row->of->path ||
         types->of_site[site] == PATH_TYPE_NONE)
         return NULL;
     return types->rows[types->of_site[site]].name;

@@ -252,8 +252,9 @@ void insight_add_paths(const struct inquiry *inquiry, struct insight *insight,
 {
     struct inquiry_top_paths top = {0};
     for (size_t i = 0; i < site->count; i++) {
-        const struct profile_site *path = &inquiry->profile->sites[inquiry->order[site->first + i]];
-        inquiry_top_paths_add(&top, path->path, rule_number(metric_value(row, &path->metrics)));
+        size_t at = inquiry->order[site->first + i];
+        inquiry_top_paths_add(&top, profile_site_path(inquiry->profile, at),
+                              rule_number(profile_site_figure(inquiry->profile, at, row)));
     }
     insight_add_top(inquiry, insight, &top, unit);
 }
@@ -313,7 +314,8 @@ bool inquiry_has_curves(const struct inquiry *inquiry)
 {
     const struct profile *profile = inquiry->profile;
     for (size_t i = 0; !profile->curve_count && i < profile->site_count; i++)
-        if (rule_number(profile->sites[i].metrics.peak_bytes) > CURVE_THRESHOLD_BYTES)
+        if (rule_number(profile_site_figure(profile, i, METRIC_ROW(peak_bytes))) >
+            CURVE_THRESHOLD_BYTES)
             return false;
     return true;
 }
@@ -351,11 +353,12 @@ static void inquiry_merge_sites(struct inquiry *inquiry, const struct frame_grou
     inquiry->site_count = groups->count;
     for (size_t i = 0; i < profile->site_count; i++) {
         struct site *site = &inquiry->sites[groups->of_site[i]];
-        const struct call_metrics *metrics = &profile->sites[i].metrics;
+        struct profile_site room;
+        const struct call_metrics *metrics = &profile_site_at(profile, i, &room)->metrics;
         inquiry_merge(site, metrics);
         if (rule_number(metrics->peak_bytes) > site->widest_bytes)
             site->widest_bytes = rule_number(metrics->peak_bytes);
-        inquiry->site_of_node[profile->sites[i].path] = groups->of_site[i];
+        inquiry->site_of_node[profile_site_path(profile, i)] = groups->of_site[i];
     }
     size_t first = 0;
     for (size_t i = 0; i < groups->count; i++) {

@@ -113,7 +113,7 @@ static bool rule_churn_is_fortran(const struct profile *profile, struct frame fr
 static bool rule_churn_is_packed(const struct inquiry *inquiry, const struct site *site)
 {
     const struct profile *profile = inquiry->profile;
-    uint32_t node = profile->sites[inquiry->order[site->first]].path;
+    uint32_t node = profile_site_path(profile, inquiry->order[site->first]);
     const struct profile_code *code = &profile->codes[profile->nodes[node].location];
     const char *function =
         frame_function(profile, frame_at(profile->nodes[node].location, code->first_line));

@@ -172,7 +172,9 @@ static struct growth rule_leaks_growth_of(const struct inquiry *inquiry, const s
         rule_number(site->metrics.live_count) < GROWTH_BLOCKS)
         return growth;
     for (size_t i = 0; i < site->count; i++) {
-        const struct profile_site *path = &inquiry->profile->sites[inquiry->order[site->first + i]];
+        struct profile_site room;
+        const struct profile_site *path =
+            profile_site_at(inquiry->profile, inquiry->order[site->first + i], &room);
         const struct curve *curve = inquiry_curve_of(inquiry->profile, path->path);
         double rise;
         if (!rule_path_grows_to_the_end(inquiry, &path->metrics, curve, &rise))
@@ -327,7 +329,9 @@ static uint64_t rule_leaks_teardown_bytes(const struct inquiry *inquiry, const s
     if (rule_number(site->metrics.peak_bytes) < TEARDOWN_BYTES)
         return 0;
     for (size_t i = 0; i < site->count; i++) {
-        const struct profile_site *path = &inquiry->profile->sites[inquiry->order[site->first + i]];
+        struct profile_site room;
+        const struct profile_site *path =
+            profile_site_at(inquiry->profile, inquiry->order[site->first + i], &room);
         if (rule_leaks_grows_to_teardown(inquiry, path))
             bytes += rule_number(path->metrics.peak_bytes);
     }
@@ -388,7 +392,9 @@ static struct runtime_pools rule_leaks_pools_of(const struct inquiry *inquiry,
 {
     struct runtime_pools pools = {figure_of(0), figure_of(0)};
     for (size_t i = 0; i < site->count; i++) {
-        const struct profile_site *path = &inquiry->profile->sites[inquiry->order[site->first + i]];
+        struct profile_site room;
+        const struct profile_site *path =
+            profile_site_at(inquiry->profile, inquiry->order[site->first + i], &room);
         bool is_gone =
             figure_zero(path->metrics.live_bytes) && figure_zero(path->metrics.live_count);
         if (is_gone || (!startup_has(inquiry->startup, path->path) &&

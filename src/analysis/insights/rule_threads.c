@@ -49,9 +49,9 @@ static void rule_threads_add_freeing_paths(const struct inquiry *inquiry, struct
     if (!call_metrics_know_frees(inquiry->total))
         return;
     for (size_t i = 0; i < inquiry->profile->site_count; i++)
-        inquiry_top_paths_add(
-            &top, inquiry->profile->sites[i].path,
-            rule_number(inquiry->profile->sites[i].metrics.freed_elsewhere_count));
+        inquiry_top_paths_add(&top, profile_site_path(inquiry->profile, i),
+                              rule_number(profile_site_figure(inquiry->profile, i,
+                                                              METRIC_ROW(freed_elsewhere_count))));
     insight_add_top(inquiry, insight, &top, INSIGHT_COUNT);
 }
 

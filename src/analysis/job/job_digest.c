@@ -404,8 +404,9 @@ static void job_digest_take_entries(struct job_summary *digest, struct job_rank 
     taking.library = memory_need(calloc(profile->module_count + 1, sizeof *taking.library));
     job_digest_mark_mpi(&taking);
     rank->mpi_peak_bytes = figure_of(0);
+    struct profile_site room;
     for (size_t i = 0; i < profile->site_count; i++)
-        job_digest_take_site(&taking, rank, &profile->sites[i]);
+        job_digest_take_site(&taking, rank, profile_site_at(profile, i, &room));
     job_digest_take_owners(&taking, rank);
     if (taking.makes_no_sense) {
         job_summary_release(digest);

@@ -363,7 +363,7 @@ static void job_tree_add_paths(struct adding *adding)
     size_t owner_count;
     const struct profile_owner *owners = job_owners_of(profile, &owner_count);
     for (size_t i = 0; i < profile->site_count; i++)
-        adding->nodes[profile->sites[i].path] = 1;
+        adding->nodes[profile_site_path(profile, i)] = 1;
     for (size_t i = 0; i < owner_count; i++)
         adding->nodes[owners[i].path] = 1;
     for (size_t i = profile->node_count; i-- > 1;)
@@ -381,7 +381,8 @@ static void job_tree_add_metrics(struct adding *adding)
 {
     const struct profile *profile = adding->profile;
     for (size_t i = 0; i < profile->site_count; i++) {
-        const struct profile_site *from = &profile->sites[i];
+        struct profile_site room;
+        const struct profile_site *from = profile_site_at(profile, i, &room);
         struct job_site site = {
             {0}, from->metrics.peak_bytes, from->metrics.peak_bytes, from->metrics.peak_ticks};
         merged_add_path(&site.merged, &from->metrics);

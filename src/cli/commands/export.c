@@ -137,7 +137,7 @@ static void cmd_export_say_if_nothing_passes(const struct profile *profile, cons
     if (!filter || match_paths(profile, filter, &wanted))
         return;
     for (size_t i = 0; i < profile->site_count && !any; i++)
-        any = wanted[profile->sites[i].path];
+        any = wanted[profile_site_path(profile, i)];
     if (!any)
         output_complain("export",
                         "no call path passes the filter: there is none in what was written");

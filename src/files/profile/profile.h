@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include "base/strbuf.h"
 #include "model/detail.h"
 #include "model/metrics.h"
@@ -740,11 +741,12 @@ struct profile {
     struct call_metrics heap; /* program.total as it was before profile_take_level() */
     size_t node_count;
     struct profile_node *nodes;
-    size_t site_count;
+    size_t site_count; /* call paths with metrics, by path: see profile_site_at() */
     struct profile_site {
         uint32_t path;
         struct call_metrics metrics;
-    } * sites; /* by path */
+    } * sites; /* of a profile that was made in memory; else NULL, and … */
+    struct profile_columns *site_columns; /* … of one that was read: a quarter of the memory */
     size_t mapped_site_count;
     struct profile_site *mapped_sites; /* of what the program maps itself; by path */
     size_t code_count;
@@ -833,6 +835,52 @@ struct profile {
     size_t sharer_count;
     struct profile_sharer *sharers; /* by sample, holder, place */
 };
+
+/* ---- Call paths with metrics --------------------------------------------------------------- */
+
+/* The figures of a profile that was read stand in columns, each number in as few bytes as the
+ * column's largest needs; where all are the same, in none:
+ *
+ *   numbers  │ 0 │ 1 │ 2 │ … │ 7 bytes │      number i: 8 bytes from i * bytes on, & mask, + base
+ *
+ * The lowest `bytes` bytes are the figure + 1, so that 0 stands for "unknown" (base is -1 then). */
+struct profile_column {
+    unsigned char *numbers;
+    size_t bytes, room;
+    uint64_t mask, base;
+};
+struct profile_columns {
+    uint32_t *paths;
+    size_t path_room;
+    struct profile_column metrics[METRICS];
+};
+
+static inline uint64_t profile_column_raw(const struct profile_column *column, size_t site)
+{
+    uint64_t word = 0;
+    if (column->bytes)
+        memcpy(&word, column->numbers + site * column->bytes, sizeof word);
+    return (word & column->mask) + column->base;
+}
+
+/* Of call path `site`, below site_count. */
+static inline uint32_t profile_site_path(const struct profile *profile, size_t site)
+{
+    return profile->sites ? profile->sites[site].path : profile->site_columns->paths[site];
+}
+static inline struct figure profile_site_figure(const struct profile *profile, size_t site,
+                                                const struct metric_row *row)
+{
+    if (profile->sites)
+        return metric_value(row, &profile->sites[site].metrics);
+    return (struct figure){
+        profile_column_raw(&profile->site_columns->metrics[row - metric_rows], site)};
+}
+/* All of its metrics, in *room where they are not rows already. */
+const struct profile_site *profile_site_at(const struct profile *profile, size_t site,
+                                           struct profile_site *room);
+/* Replaces them by rows, which are the profile's from now on. */
+void profile_set_sites(struct profile *profile, struct profile_site *sites, size_t count);
 
 /* Reads plain and packed profiles, ones still being written, and rows of session files: every
  * function below takes FILE@PID for a path (doc/FORMAT-session.md). Distrusts everything in the

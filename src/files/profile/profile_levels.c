@@ -21,14 +21,6 @@ static void profile_levels_leave_out_blocks(struct profile *profile)
     profile->program.live_peak_count = FIGURE_UNKNOWN;
 }
 
-static void profile_levels_replace_sites(struct profile *profile, struct profile_site *sites,
-                                         size_t count)
-{
-    free(profile->sites);
-    profile->sites = sites;
-    profile->site_count = profile->own->capacity[SITES] = count;
-}
-
 /* ---- Mapped -------------------------------------------------------------------------------- */
 
 /* A job's profile holds sums over ranks, of one level of memory. */
@@ -55,15 +47,15 @@ static int profile_levels_need_mapped(const struct profile *profile, enum memory
 /* What was asked of mmap stands with the heap's sites. Both are by path. */
 static void profile_levels_keep_calls_of_mmap(struct profile *profile)
 {
-    const struct profile_site *heap = profile->sites, *end = heap + profile->site_count;
+    size_t heap = 0;
     for (size_t i = 0; i < profile->mapped_site_count; i++) {
         struct profile_site *site = &profile->mapped_sites[i];
-        while (heap < end && heap->path < site->path)
+        while (heap < profile->site_count && profile_site_path(profile, heap) < site->path)
             heap++;
-        if (heap == end || heap->path != site->path)
+        if (heap == profile->site_count || profile_site_path(profile, heap) != site->path)
             continue;
-        site->metrics.map_count = heap->metrics.map_count;
-        site->metrics.map_bytes = heap->metrics.map_bytes;
+        site->metrics.map_count = profile_site_figure(profile, heap, METRIC_ROW(map_count));
+        site->metrics.map_bytes = profile_site_figure(profile, heap, METRIC_ROW(map_bytes));
     }
     profile->program.mapped.map_count = profile->program.total.map_count;
     profile->program.mapped.map_bytes = profile->program.total.map_bytes;
@@ -75,7 +67,7 @@ static int profile_levels_take_mapped(struct profile *profile)
     if (error)
         return error;
     profile_levels_keep_calls_of_mmap(profile);
-    profile_levels_replace_sites(profile, profile->mapped_sites, profile->mapped_site_count);
+    profile_set_sites(profile, profile->mapped_sites, profile->mapped_site_count);
     profile->mapped_sites = NULL;
     profile->mapped_site_count = 0;
     profile->program.total = profile->program.mapped;
@@ -103,15 +95,17 @@ static void profile_levels_at_joint_peak(struct call_metrics *metrics)
 /* Both are by path. `to` has room for both. */
 static size_t profile_levels_merge_sites(const struct profile *profile, struct profile_site *to)
 {
-    const struct profile_site *heap = profile->sites, *heap_end = heap + profile->site_count;
     const struct profile_site *mapped = profile->mapped_sites;
     const struct profile_site *mapped_end = mapped + profile->mapped_site_count;
-    size_t count = 0;
+    size_t count = 0, heap = 0, heap_end = profile->site_count;
     while (heap < heap_end || mapped < mapped_end) {
-        bool of_heap = heap < heap_end && (mapped == mapped_end || heap->path <= mapped->path);
-        bool of_mapped = mapped < mapped_end && (heap == heap_end || mapped->path <= heap->path);
         struct profile_site *site = &to[count++];
-        *site = of_heap ? *heap : *mapped;
+        uint32_t path = heap < heap_end ? profile_site_path(profile, heap) : 0;
+        bool of_heap = heap < heap_end && (mapped == mapped_end || path <= mapped->path);
+        bool of_mapped = mapped < mapped_end && (heap == heap_end || mapped->path <= path);
+        const struct profile_site *from = of_heap ? profile_site_at(profile, heap, site) : mapped;
+        if (from != site)
+            *site = *from;
         if (of_heap && of_mapped)
             call_metrics_merge(&site->metrics, &mapped->metrics);
         profile_levels_at_joint_peak(&site->metrics);
@@ -131,7 +125,7 @@ static int profile_levels_take_all(struct profile *profile)
     struct profile_site *sites = calloc(room + 1, sizeof *sites);
     if (!sites)
         return error_set(-ENOMEM, "out of memory");
-    profile_levels_replace_sites(profile, sites, profile_levels_merge_sites(profile, sites));
+    profile_set_sites(profile, sites, profile_levels_merge_sites(profile, sites));
     call_metrics_merge(&program->total, &program->mapped);
     profile_levels_at_joint_peak(&program->total);
     program->total.peak_bytes = program->all_peak_bytes;
@@ -345,7 +339,7 @@ static int profile_levels_fill_resident(struct profile *profile, struct profile_
         sites[made++] = (struct profile_site){path, profile_levels_resident(owner->resident_bytes)};
     }
     if (sites && nodes)
-        profile_levels_replace_sites(profile, sites, profile_levels_join_sites(sites, made));
+        profile_set_sites(profile, sites, profile_levels_join_sites(sites, made));
     else
         free(sites);
     return sites && nodes ? 0 : error_set(-ENOMEM, "out of memory");
@@ -355,7 +349,7 @@ static void profile_levels_sum_resident(struct profile *profile, struct figure t
 {
     struct figure sum = figure_of(0);
     for (size_t i = 0; i < profile->site_count; i++)
-        sum = figure_add(sum, profile->sites[i].metrics.at_peak_bytes);
+        sum = figure_add(sum, profile_site_figure(profile, i, METRIC_ROW(at_peak_bytes)));
     profile->program.total = profile_levels_resident(sum);
     profile->program.total.peak_bytes = sum;
     profile->program.total.peak_ticks = time_ns;

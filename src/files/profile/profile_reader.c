@@ -20,6 +20,7 @@
 #include "profile/profile_reader.h"
 #include "profile/profile_reading.h"
 #include "profile/schema.h"
+#include "profile/site_columns.h"
 
 void profile_reading_note(struct reader *reader, const char *what)
 {
@@ -453,13 +454,6 @@ static struct profile_site *profile_reader_add_site_to(struct reader *reader, ui
     return site;
 }
 
-static struct profile_site *profile_reader_add_site(struct reader *reader, uint64_t path)
-{
-    struct profile *profile = reader->profile;
-    return profile_reader_add_site_to(reader, path, &profile->sites, &profile->site_count,
-                                      &reader->own->capacity[SITES]);
-}
-
 void profile_reading_metrics(struct reader *reader, sqlite3_stmt *row, int column,
                              struct call_metrics *metrics)
 {
@@ -468,12 +462,27 @@ void profile_reading_metrics(struct reader *reader, sqlite3_stmt *row, int colum
                                schema_call_field_count);
 }
 
+static void profile_reader_add_site_path(struct reader *reader, uint64_t path)
+{
+    struct profile *profile = reader->profile;
+    if (site_columns_add_path(profile->site_columns, profile->site_count,
+                              profile_reader_refer(reader, path, &reader->own->nodes)))
+        profile->site_count++;
+    else
+        reader->no_memory = true;
+}
+
 static void profile_reader_read_site(struct reader *reader, sqlite3_stmt *row)
 {
-    struct profile_site *site =
-        profile_reader_add_site(reader, profile_reading_number(reader, row, 0));
-    if (site)
-        profile_reading_metrics(reader, row, 1, &site->metrics);
+    struct profile *profile = reader->profile;
+    struct call_metrics metrics;
+    profile_reading_metrics(reader, row, 1, &metrics);
+    for (size_t i = 0; i < METRICS && !reader->no_memory; i++)
+        reader->no_memory =
+            !site_columns_add(&profile->site_columns->metrics[i], profile->site_count,
+                              (const uint64_t *)metric_field(&metric_rows[i], &metrics), 1);
+    if (!reader->no_memory)
+        profile_reader_add_site_path(reader, profile_reading_number(reader, row, 0));
 }
 
 static void profile_reader_read_program(struct reader *reader, sqlite3_stmt *row)
@@ -649,8 +658,7 @@ static void profile_reader_read_path_block(struct reader *reader, const struct b
     }
 }
 
-static void profile_reader_read_sites_of(struct reader *reader, const struct blocks *blocks,
-                                         struct profile_site *(*add)(struct reader *, uint64_t))
+static void profile_reader_read_mapped_block(struct reader *reader, const struct blocks *blocks)
 {
     const uint64_t *path = path_blocks_column(blocks, SCHEMA_SITE_PATH);
     if (!path) {
@@ -658,104 +666,130 @@ static void profile_reader_read_sites_of(struct reader *reader, const struct blo
         return;
     }
     for (size_t i = 0; i < blocks->columns.rows && !reader->no_memory; i++) {
-        struct profile_site *site = add(reader, path[i]);
+        struct profile_site *site = profile_reader_add_mapped_site(reader, path[i]);
         if (site)
             path_blocks_metrics(blocks, i, &site->metrics);
     }
 }
 
-enum { SITES_AT_ONCE = 1 << 16 };
-
-/* Most call paths have one site, and a site is large: room for all of them is taken at once. Where
- * there are more, it grows by what really comes. */
-static void profile_reader_reserve_sites(struct reader *reader)
+/* Columns stay columns. A metric that the block has no column for is unknown. */
+static bool profile_reader_add_metrics(struct profile *profile, const struct blocks *blocks)
 {
-    struct profile *profile = reader->profile;
-    size_t count = profile->node_count < SITES_AT_ONCE ? profile->node_count : SITES_AT_ONCE;
-    profile->sites = malloc(count * sizeof *profile->sites);
-    reader->no_memory |= !profile->sites;
-    reader->own->capacity[SITES] = profile->sites ? count : 0;
+    const uint64_t *numbers[METRICS] = {0};
+    size_t rows = blocks->columns.rows, count = profile->site_count;
+    bool added = true;
+    for (size_t i = 0; i < blocks->metric_count; i++)
+        numbers[blocks->metrics[i].offset / sizeof(struct figure)] = blocks->metrics[i].numbers;
+    for (size_t i = 0; i < METRICS && added; i++) {
+        struct profile_column *column = &profile->site_columns->metrics[i];
+        added = numbers[i] ? site_columns_add(column, count, numbers[i], rows)
+                           : site_columns_add_same(column, count, UINT64_MAX, rows);
+    }
+    return added;
 }
 
 static void profile_reader_read_site_block(struct reader *reader, const struct blocks *blocks)
 {
-    profile_reader_read_sites_of(reader, blocks, profile_reader_add_site);
-}
-
-static void profile_reader_read_mapped_block(struct reader *reader, const struct blocks *blocks)
-{
-    profile_reader_read_sites_of(reader, blocks, profile_reader_add_mapped_site);
-}
-
-/* Puts the site that key i names at place i, for all i: cycle by cycle, each is moved once. */
-static void profile_reader_permute_sites(struct profile_site *sites, uint64_t *keys, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        if ((uint32_t)keys[i] == i)
-            continue;
-        struct profile_site first = sites[i];
-        size_t to = i, from;
-        while ((from = (uint32_t)keys[to]) != i) {
-            sites[to] = sites[from];
-            keys[to] = to;
-            to = from;
-        }
-        sites[to] = first;
-        keys[to] = to;
+    const uint64_t *path = path_blocks_column(blocks, SCHEMA_SITE_PATH);
+    if (!path) {
+        profile_reading_note(reader, "a block lacks a column");
+        return;
     }
+    reader->no_memory |= !profile_reader_add_metrics(reader->profile, blocks);
+    for (size_t i = 0; i < blocks->columns.rows && !reader->no_memory; i++)
+        profile_reader_add_site_path(reader, path[i]);
 }
 
-/* Where the first site of each path goes: their counts, added up. */
-static void profile_reader_place_sites(const struct profile_site *sites, size_t count,
-                                       uint32_t *places, size_t paths)
+/* ---- In the order of paths ---- */
+
+/* order[i]: the number of the site that goes to place i; sites of one path stay in theirs. A
+ * counting sort; of `paths` paths. NULL: no memory. */
+static uint32_t *profile_reader_order_of(const uint32_t *path_of, size_t count, size_t paths)
 {
+    uint32_t *places = count > UINT32_MAX ? NULL : calloc(paths + 1, sizeof *places);
+    uint32_t *order = places ? malloc(count * sizeof *order + 1) : NULL;
     uint32_t before = 0;
-    for (size_t i = 0; i < count; i++)
-        places[sites[i].path]++;
-    for (size_t i = 0; i < paths; i++) {
+    for (size_t i = 0; order && i < count; i++)
+        places[path_of[i]]++;
+    for (size_t i = 0; order && i < paths; i++) {
         uint32_t here = places[i];
         places[i] = before;
         before += here;
     }
+    for (size_t i = 0; order && i < count; i++)
+        order[places[path_of[i]]++] = (uint32_t)i;
+    free(places);
+    return order;
 }
 
-static bool profile_reader_sites_rise(const struct profile_site *sites, size_t count)
+static bool profile_reader_paths_rise(const uint32_t *paths, size_t count)
 {
     for (size_t i = 1; i < count; i++)
-        if (sites[i].path < sites[i - 1].path)
+        if (paths[i] < paths[i - 1])
             return false;
     return true;
 }
 
-/* Blocks have sites in the order of their first events. Sites of one path stay in theirs. */
-static void profile_reader_sort_sites(struct reader *reader, struct profile_site *sites,
-                                      size_t count)
+/* Blocks have sites in the order of their first events. */
+static void profile_reader_sort_sites(struct reader *reader)
 {
-    size_t paths = reader->profile->node_count;
-    if (profile_reader_sites_rise(sites, count))
+    struct profile *profile = reader->profile;
+    struct profile_columns *columns = profile->site_columns;
+    if (reader->no_memory || profile_reader_paths_rise(columns->paths, profile->site_count))
         return;
-    uint32_t *places = count > UINT32_MAX ? NULL : calloc(paths + 1, sizeof *places);
-    uint64_t *keys = places ? malloc(count * sizeof *keys + 1) : NULL;
-    reader->no_memory |= !keys;
-    if (keys) {
-        profile_reader_place_sites(sites, count, places, paths);
-        for (size_t i = 0; i < count; i++)
-            keys[places[sites[i].path]++] = i;
-        profile_reader_permute_sites(sites, keys, count);
+    uint32_t *order =
+        profile_reader_order_of(columns->paths, profile->site_count, profile->node_count);
+    reader->no_memory |= !order || !site_columns_permute(columns, order, profile->site_count);
+    free(order);
+}
+
+/* The same of rows. */
+static struct profile_site *profile_reader_sorted(const struct profile_site *sites, size_t count,
+                                                  size_t paths)
+{
+    uint32_t *path_of = calloc(count + 1, sizeof *path_of);
+    struct profile_site *sorted = malloc(count * sizeof *sorted + 1);
+    for (size_t i = 0; path_of && i < count; i++)
+        path_of[i] = sites[i].path;
+    uint32_t *order = path_of ? profile_reader_order_of(path_of, count, paths) : NULL;
+    for (size_t i = 0; sorted && order && i < count; i++)
+        sorted[i] = sites[order[i]];
+    if (!order) {
+        free(sorted);
+        sorted = NULL;
     }
-    free(places);
-    free(keys);
+    free(path_of);
+    free(order);
+    return sorted;
+}
+
+static void profile_reader_sort_mapped(struct reader *reader)
+{
+    struct profile *profile = reader->profile;
+    size_t count = profile->mapped_site_count;
+    struct profile_site *sorted =
+        profile_reader_sorted(profile->mapped_sites, count, profile->node_count);
+    reader->no_memory |= !sorted;
+    if (!sorted)
+        return;
+    free(profile->mapped_sites);
+    profile->mapped_sites = sorted;
+    reader->own->capacity[MAPPED_SITES] = count;
 }
 
 static void profile_reader_read_paths(struct reader *reader)
 {
+    struct profile *profile = reader->profile;
+    profile->site_columns = calloc(1, sizeof *profile->site_columns);
+    reader->no_memory |= !profile->site_columns;
+    if (reader->no_memory)
+        return;
     if (path_blocks_are_there(reader->source.database)) {
         profile_reading_blocks(reader, "path_block", NULL, profile_reader_read_path_block);
         if (reader->no_heap_sites)
             return;
-        profile_reader_reserve_sites(reader);
         profile_reading_blocks(reader, "site_block", NULL, profile_reader_read_site_block);
-        profile_reader_sort_sites(reader, reader->profile->sites, reader->profile->site_count);
+        profile_reader_sort_sites(reader);
         return;
     }
     profile_reading_rows(reader, "SELECT id,parent,location FROM path ORDER BY id",
@@ -774,8 +808,7 @@ static void profile_reader_read_mapped(struct reader *reader)
                                     schema_call_fields, schema_call_field_count,
                                     profile_reader_read_mapped_site);
     if (!reader->no_memory)
-        profile_reader_sort_sites(reader, reader->profile->mapped_sites,
-                                  reader->profile->mapped_site_count);
+        profile_reader_sort_mapped(reader);
 }
 
 /* ---- All of it ----------------------------------------------------------------------------- */
@@ -969,7 +1002,8 @@ static int profile_reader_read_with(struct reader *reader, void (*read)(struct r
     profile->bucket_ns = profile_reader_meta_number(profile, "bucket_ns");
     profile->sample_bytes = profile_reader_meta_number(profile, PROFILE_META_SAMPLE);
     profile->pages = profile_reader_meta_number(profile, PROFILE_META_PAGES) == 1;
-    profile_reading_looks(profile);
+    if (!profile_reading_looks(profile))
+        return error_set(-ENOMEM, "out of memory while reading %s", reader->path);
     profile_reader_forget_unseen(profile);
     return 0;
 }
@@ -1156,7 +1190,7 @@ void profile_free(struct profile *profile)
     free(own);
     free(profile->meta);
     free(profile->nodes);
-    free(profile->sites);
+    profile_set_sites(profile, NULL, 0);
     free(profile->mapped_sites);
     free(profile->region_sites);
     free(profile->codes);
@@ -1180,7 +1214,7 @@ static void profile_reader_drop(void *array, size_t *count)
 void profile_drop_paths(struct profile *profile)
 {
     profile_reader_drop(&profile->nodes, &profile->node_count);
-    profile_reader_drop(&profile->sites, &profile->site_count);
+    profile_set_sites(profile, NULL, 0);
     profile_reader_drop(&profile->mapped_sites, &profile->mapped_site_count);
     profile_reader_drop(&profile->region_sites, &profile->region_site_count);
     profile_reader_drop(&profile->curves, &profile->curve_count);

@@ -28,7 +28,7 @@ struct string_block {
     char bytes[];
 };
 
-enum array { META, SITES, LINES, THREADS, BUCKETS, REGION_SITES, MAPPED_SITES, ARRAYS };
+enum array { META, LINES, THREADS, BUCKETS, REGION_SITES, MAPPED_SITES, ARRAYS };
 
 struct profile_private {
     struct string_block *strings;
@@ -114,8 +114,8 @@ void profile_reading_metrics(struct reader *reader, struct sqlite3_stmt *row, in
 void profile_reading_region_sites(struct reader *reader);
 
 /* The metrics that looks tell, and no file has as such; all else has been read. Of sampled blocks
- * they are unknown. */
-void profile_reading_looks(struct profile *profile);
+ * they are unknown. False: no memory. */
+bool profile_reading_looks(struct profile *profile);
 
 /* Reads the tables of detail_tables.h, all or those that profile_read_sums() has. Nodes, modules
  * and threads have been read. */

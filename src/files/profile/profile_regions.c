@@ -121,14 +121,21 @@ void profile_region_total(const struct profile *profile, uint32_t region,
     total->peak_ticks = figure_of(profile->regions[region].peak_ns);
 }
 
-static void profile_regions_take_sites(struct profile *profile, uint32_t region)
+/* Each path of a region is one of the program. NULL: no memory. */
+static struct profile_site *profile_regions_sites(const struct profile *profile, uint32_t region,
+                                                  size_t *count)
 {
-    size_t count = 0;
+    size_t room = 0;
     for (size_t i = 0; i < profile->region_site_count; i++)
-        if (profile->region_sites[i].region == region && count < profile->site_count)
-            profile->sites[count++] = (struct profile_site){profile->region_sites[i].path,
-                                                            profile->region_sites[i].metrics};
-    profile->site_count = count; /* each path of a region is one of the program */
+        room += profile->region_sites[i].region == region;
+    room = room < profile->site_count ? room : profile->site_count;
+    struct profile_site *sites = calloc(room + 1, sizeof *sites);
+    *count = 0;
+    for (size_t i = 0; sites && i < profile->region_site_count && *count < room; i++)
+        if (profile->region_sites[i].region == region)
+            sites[(*count)++] = (struct profile_site){profile->region_sites[i].path,
+                                                      profile->region_sites[i].metrics};
+    return sites;
 }
 
 static void profile_regions_leave_out_the_rest(struct profile *profile)
@@ -182,14 +189,14 @@ static void profile_regions_cut(struct profile *profile, uint32_t region)
     struct call_metrics total;
     profile_region_total(profile, region, &total);
     profile->program.total = total;
-    profile_regions_take_sites(profile, region);
     profile_regions_leave_out_the_rest(profile);
 }
 
 int profile_view_region(struct profile *view, const struct profile *profile, uint32_t region)
 {
     *view = *profile;
-    view->sites = calloc(profile->site_count + 1, sizeof *view->sites);
+    view->site_columns = NULL;
+    view->sites = profile_regions_sites(profile, region, &view->site_count);
     if (!view->sites)
         return -ENOMEM;
     profile_regions_cut(view, region);
@@ -208,6 +215,11 @@ int profile_cut_region_at(struct profile *profile, size_t region)
     if (region >= profile->region_count)
         return error_set(-ENOENT, "there is no region number %zu in this profile: it has %zu",
                          region, profile->region_count);
+    size_t count;
+    struct profile_site *sites = profile_regions_sites(profile, (uint32_t)region, &count);
+    if (!sites)
+        return error_set(-ENOMEM, "out of memory");
+    profile_set_sites(profile, sites, count);
     profile_regions_cut(profile, (uint32_t)region);
     struct profile_builder *builder = profile_builder_new(profile);
     if (builder)

@@ -157,7 +157,8 @@ static void export_callgrind_add_site(struct callgrind *callgrind, size_t site,
                                       const struct export_stack *stack, const uint32_t *numbers)
 {
     const struct profile *profile = callgrind->exporting->profile;
-    const struct call_metrics *metrics = &profile->sites[site].metrics;
+    struct profile_site room;
+    const struct call_metrics *metrics = &profile_site_at(profile, site, &room)->metrics;
     uint32_t line = profile->lines[stack->frames[0].line].line;
     export_callgrind_add_cost(callgrind, (struct cost_key){numbers[0], line, 0, 0}, metrics);
     for (size_t i = stack->count; i-- > 1;) {
@@ -186,7 +187,7 @@ static void export_callgrind_add_sites(struct callgrind *callgrind)
     for (size_t i = 0; i < profile->site_count; i++) {
         if (!export_wants(callgrind->exporting, i))
             continue;
-        export_stack_take(&stack, callgrind->exporting, profile->sites[i].path);
+        export_stack_take(&stack, callgrind->exporting, profile_site_path(profile, i));
         array_need_room(&numbers, &capacity, stack.count, sizeof *numbers);
         for (size_t j = 0; j < stack.count; j++) {
             uint32_t *number = &of_line[stack.frames[j].line];

@@ -86,7 +86,8 @@ static struct export_dhat_point export_dhat_point_of(const struct call_metrics *
 static void export_dhat_write_point(struct export_dhat *dhat, size_t site,
                                     struct export_stack *stack)
 {
-    const struct profile_site *of = &dhat->exporting->profile->sites[site];
+    struct profile_site room;
+    const struct profile_site *of = profile_site_at(dhat->exporting->profile, site, &room);
     struct export_dhat_point point = export_dhat_point_of(&of->metrics);
     struct json *json = &dhat->json;
     if (!point.blocks && !point.live_blocks && !point.peak_blocks)

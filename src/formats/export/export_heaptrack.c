@@ -141,7 +141,7 @@ static uint32_t export_heaptrack_trace_of(struct export_heaptrack *heaptrack, ui
 static uint32_t export_heaptrack_trace_of_site(struct export_heaptrack *heaptrack, size_t site)
 {
     const struct profile *profile = heaptrack->exporting->profile;
-    uint32_t node = profile->sites[site].path;
+    uint32_t node = profile_site_path(profile, site);
     uint32_t trace = export_heaptrack_trace_of(heaptrack, node);
     return trace ? trace
                  : export_heaptrack_trace_number(heaptrack, 0, profile->nodes[node].location, true);
@@ -375,10 +375,11 @@ static void export_heaptrack_take_sites(struct export_heaptrack *heaptrack,
     const struct profile *profile = heaptrack->exporting->profile;
     *last = profile->site_count;
     for (size_t i = 0; i < profile->site_count; i++) {
+        struct profile_site room;
         if (!export_wants(heaptrack->exporting, i))
             continue;
         sites[i].trace = export_heaptrack_trace_of_site(heaptrack, i);
-        export_heaptrack_divide(&sites[i], &profile->sites[i].metrics);
+        export_heaptrack_divide(&sites[i], &profile_site_at(profile, i, &room)->metrics);
         if (sites[i].is_last)
             *last = i;
     }

@@ -195,8 +195,9 @@ static struct export_massif_part *export_massif_parts_at_peak(struct exporting *
     *count = 0;
     for (size_t i = 0; i < profile->site_count; i++)
         if (export_wants(exporting, i) &&
-            figure_get(profile->sites[i].metrics.at_peak_bytes, &bytes) && bytes)
-            export_massif_add_part(exporting, &parts[(*count)++], profile->sites[i].path, bytes);
+            figure_get(profile_site_figure(profile, i, METRIC_ROW(at_peak_bytes)), &bytes) && bytes)
+            export_massif_add_part(exporting, &parts[(*count)++], profile_site_path(profile, i),
+                                   bytes);
     return parts;
 }
 

@@ -349,7 +349,8 @@ static void export_perfetto_add_callstack(struct perfetto *perfetto, size_t site
                                           struct export_stack *stack)
 {
     struct strbuf made = STRBUF_INIT;
-    export_stack_take(stack, perfetto->exporting, perfetto->exporting->profile->sites[site].path);
+    export_stack_take(stack, perfetto->exporting,
+                      profile_site_path(perfetto->exporting->profile, site));
     proto_number(&made, CALLSTACK_ID, (uint64_t)site + 1);
     for (size_t i = stack->count; i-- > 0;)
         proto_number(&made, CALLSTACK_FRAME, export_perfetto_frame_id(perfetto, stack->frames[i]));
@@ -431,8 +432,10 @@ static void export_perfetto_write_dump(struct perfetto *perfetto, const char *he
     export_perfetto_string_id(perfetto, "");
     export_perfetto_begin_dump(perfetto, &dump, heap, time_ns);
     for (size_t i = 0; i < profile->site_count; i++) {
+        struct profile_site room;
         if (export_wants(perfetto->exporting, i) &&
-            export_perfetto_add_sample(&dump, i, &profile->sites[i].metrics, at_peak))
+            export_perfetto_add_sample(&dump, i, &profile_site_at(profile, i, &room)->metrics,
+                                       at_peak))
             export_perfetto_add_callstack(perfetto, i, &stack);
         if (perfetto->part.length + dump.length > PACKET_BYTES) {
             export_perfetto_write_profile(perfetto, &dump, time_ns, true);

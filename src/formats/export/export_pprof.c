@@ -398,9 +398,10 @@ static void export_pprof_add_samples(struct export_pprof *pprof)
     const struct profile *profile = pprof->exporting->profile;
     struct export_stack stack = EXPORT_STACK_INIT;
     for (size_t i = 0; i < profile->site_count; i++) {
-        struct pprof_row row = {.heap = &profile->sites[i].metrics,
+        struct profile_site room;
+        struct pprof_row row = {.heap = &profile_site_at(profile, i, &room)->metrics,
                                 .resident = pprof->resident ? pprof->resident[i] : FIGURE_UNKNOWN};
-        export_pprof_add_path(pprof, &row, profile->sites[i].path, &stack);
+        export_pprof_add_path(pprof, &row, profile_site_path(profile, i), &stack);
     }
     for (size_t i = 0; pprof->has_mapped && i < profile->mapped_site_count; i++) {
         struct pprof_row row = {.mapped = &profile->mapped_sites[i].metrics,

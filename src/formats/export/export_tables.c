@@ -176,10 +176,11 @@ static void export_tables_write_paths(struct export_tables_sheet *sheet)
 {
     const struct profile *profile = sheet->exporting->profile;
     struct export_stack stack = EXPORT_STACK_INIT;
+    struct profile_site room;
     for (size_t i = 0; i < profile->site_count; i++)
         if (export_wants(sheet->exporting, i))
-            export_tables_write_path(sheet, profile->sites[i].path, &profile->sites[i].metrics,
-                                     &stack);
+            export_tables_write_path(sheet, profile_site_path(profile, i),
+                                     &profile_site_at(profile, i, &room)->metrics, &stack);
     export_stack_release(&stack);
 }
 

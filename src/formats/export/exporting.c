@@ -41,7 +41,7 @@ struct figure export_total(const struct exporting *exporting, const struct metri
     struct figure total = figure_of(0);
     for (size_t i = 0; i < exporting->profile->site_count; i++)
         if (export_wants(exporting, i))
-            total = figure_add(total, metric_value(metric, &exporting->profile->sites[i].metrics));
+            total = figure_add(total, profile_site_figure(exporting->profile, i, metric));
     return total;
 }
 
@@ -162,7 +162,7 @@ struct figure *export_resident(const struct exporting *exporting, uint64_t *time
             by_node[row->path] = figure_add(by_node[row->path], row->resident_bytes);
     }
     for (size_t i = 0; by_node && by_site && i < profile->site_count; i++)
-        by_site[i] = by_node[profile->sites[i].path];
+        by_site[i] = by_node[profile_site_path(profile, i)];
     free(by_node);
     if (time_ns)
         *time_ns = look->time_ns;

@@ -28,7 +28,7 @@ int export_fail(struct exporting *exporting, int error, const char *format, ...)
 /* Is the site's path one of those to be exported? */
 static inline bool export_wants(const struct exporting *exporting, size_t site)
 {
-    return !exporting->wanted || exporting->wanted[exporting->profile->sites[site].path];
+    return !exporting->wanted || exporting->wanted[profile_site_path(exporting->profile, site)];
 }
 
 /* ---- Columns ------------------------------------------------------------------------------- */

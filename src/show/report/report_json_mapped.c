@@ -47,6 +47,7 @@ int report_json_mapped(struct report_writer *writer)
     struct profile view = *writer->profile;
     struct call_sites sites;
     view.sites = view.mapped_sites;
+    view.site_columns = NULL;
     view.site_count = view.mapped_site_count;
     view.program.total = program->mapped;
     int error = call_sites_init(&sites, &view, options->filter, options->hide_std);

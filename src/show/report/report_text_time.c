@@ -61,13 +61,14 @@ static struct peak_sites report_text_time_sites_of(const struct report_text *tex
     struct peak_sites sites = {calloc(count + 1, sizeof *sites.items), 0};
     uint32_t *nodes = calloc(count + 1, sizeof *nodes), *groups = NULL;
     for (size_t i = 0; nodes && i < count; i++)
-        nodes[i] = exact ? profile->sites[i].path : peak->shares[i].node;
+        nodes[i] = exact ? profile_site_path(profile, i) : peak->shares[i].node;
     if (nodes && sites.items)
         groups = report_part_groups(text, nodes, count, &sites.count);
     for (size_t i = 0; groups && i < count; i++) {
         sites.items[groups[i]].node = nodes[i];
         sites.items[groups[i]].bytes +=
-            exact ? figure_or(profile->sites[i].metrics.at_peak_bytes, 0) : peak->shares[i].bytes;
+            exact ? figure_or(profile_site_figure(profile, i, METRIC_ROW(at_peak_bytes)), 0)
+                  : peak->shares[i].bytes;
     }
     if (groups)
         qsort(sites.items, sites.count, sizeof *sites.items, report_text_time_by_bytes);

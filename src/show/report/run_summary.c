@@ -229,6 +229,7 @@ static int run_summary_add_mapped(struct summary *summary)
                     figure_human_bytes(program->mapped.live_bytes).text);
     strbuf_add_char(&summary->out, '\n');
     view.sites = view.mapped_sites;
+    view.site_columns = NULL;
     view.site_count = view.mapped_site_count;
     view.program.total = program->mapped;
     struct call_sites sites;

@@ -213,9 +213,13 @@ static int resources_add_paths(struct columns_document *document, const struct p
 
 static int resources_add_sites(struct columns_document *document, const struct profile *profile)
 {
-    COLUMNS_ADD(document, "node", u32, profile->sites, profile->site_count, struct profile_site,
-                path);
-    return 0;
+    uint32_t *paths = malloc((profile->site_count + 1) * sizeof *paths);
+    for (size_t i = 0; paths && i < profile->site_count; i++)
+        paths[i] = profile_site_path(profile, i);
+    if (paths)
+        columns_add_u32(document, "node", paths, profile->site_count, sizeof *paths, 0);
+    free(paths);
+    return paths ? 0 : -ENOMEM;
 }
 
 static int resources_add_residency(struct columns_document *document, const struct profile *profile)
@@ -493,10 +497,14 @@ static int resources_make_metric(const struct profile *profile, const char *name
         return -ENODATA;
     }
     struct columns_document document = COLUMNS_DOCUMENT_INIT;
-    columns_add_figures(&document, row->column, profile->sites, profile->site_count,
-                        sizeof *profile->sites,
-                        offsetof(struct profile_site, metrics) + row->offset);
+    struct figure *figures = malloc((profile->site_count + 1) * sizeof *figures);
+    if (!figures)
+        return -ENOMEM;
+    for (size_t i = 0; i < profile->site_count; i++)
+        figures[i] = profile_site_figure(profile, i, row);
+    columns_add_figures(&document, row->column, figures, profile->site_count, sizeof *figures, 0);
     columns_finish(&document, "", out);
+    free(figures);
     return 0;
 }
 

@@ -390,7 +390,7 @@ static int top_screen_draw_curve(const struct screen *screen, const struct top_r
     if (!wanted || LINES < LEAST_FOR_CHART)
         goto done;
     for (size_t i = 0; i < group->count; i++)
-        wanted[model->profile->sites[model->sites.order[group->first + i]].path] = true;
+        wanted[profile_site_path(model->profile, model->sites.order[group->first + i])] = true;
     struct plot_options options = {
         .view = PLOT_SITES, .top = 1, .wanted = wanted, .hide_std = screen->options->hide_std};
     if (plot_curves(&chart, model->profile, &options, &why)) {

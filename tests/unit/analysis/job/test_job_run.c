@@ -320,7 +320,7 @@ static void a_job_profile_is_read_back(void **state)
     assert_int_equal(figure_or(profile->program.total.at_peak_bytes, 0), (uint64_t)job.peaks.sum);
     uint64_t at_peak = 0;
     for (size_t i = 0; i < profile->site_count; i++)
-        at_peak += figure_or(profile->sites[i].metrics.at_peak_bytes, 0);
+        at_peak += figure_or(profile_site_figure(profile, i, METRIC_ROW(at_peak_bytes)), 0);
     assert_int_equal(at_peak, (uint64_t)job.peaks.sum);
     assert_int_equal(profile->rank_count, RANKS);
     assert_int_equal(profile->rank_step_count, RANKS * JOB_STEPS);

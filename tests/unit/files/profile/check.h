@@ -84,9 +84,10 @@ static inline void check_sample(const struct profile *profile, bool more_of_thre
     }
     assert_int_equal(profile->site_count, SAMPLE_SITES);
     for (int i = 0; i < SAMPLE_SITES; i++) {
-        assert_int_equal(profile->sites[i].path, sample_sites[i].path);
-        assert_memory_equal(&profile->sites[i].metrics, &sample_sites[i].metrics,
-                            sizeof(struct call_metrics));
+        struct profile_site room;
+        const struct profile_site *site = profile_site_at(profile, (size_t)i, &room);
+        assert_int_equal(site->path, sample_sites[i].path);
+        assert_memory_equal(&site->metrics, &sample_sites[i].metrics, sizeof(struct call_metrics));
     }
     assert_int_equal(profile->thread_count, SAMPLE_THREADS);
     if (!more_of_threads)
@@ -250,8 +251,10 @@ static inline void check_random(const struct random_profile *random, const char 
     for (size_t i = 0; i < random->site_count; i++)
         site_of[random->site_nodes[i]] = i + 1;
     for (size_t i = 0; i < random->site_count; i++) {
-        const struct profile_site *got = &profile->sites[i];
-        assert_true(got->path && (!i || got->path > got[-1].path) && site_of[got->path - 1]);
+        struct profile_site room;
+        const struct profile_site *got = profile_site_at(profile, i, &room);
+        assert_true(got->path && (!i || got->path > profile_site_path(profile, i - 1)) &&
+                    site_of[got->path - 1]);
         const struct replay_site *expected = &random->sites[site_of[got->path - 1] - 1];
         if (in_rows)
             check_numbers(&got->metrics, &expected->metrics, sizeof got->metrics);

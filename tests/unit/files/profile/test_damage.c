@@ -60,7 +60,7 @@ static void check_sound(const struct profile *profile)
     for (size_t i = 0; i < profile->module_count; i++)
         assert_non_null(profile->modules[i].path);
     for (size_t i = 0; i < profile->site_count; i++)
-        assert_true(profile->sites[i].path < profile->node_count);
+        assert_true(profile_site_path(profile, i) < profile->node_count);
     for (size_t i = 0; i < profile->meta_count; i++)
         assert_true(profile->meta[i].key && profile->meta[i].value);
 }
@@ -343,7 +343,9 @@ static void columns_may_come_and_go(void **state)
         struct call_numbers expected = sample_sites[i].metrics;
         expected.alloc_count = UINT64_MAX;
         expected.size_min = UINT64_MAX;
-        assert_memory_equal(&profile->sites[i].metrics, &expected, sizeof expected);
+        struct profile_site room;
+        assert_memory_equal(&profile_site_at(profile, (size_t)i, &room)->metrics, &expected,
+                            sizeof expected);
     }
     profile_free(profile);
 }

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <unistd.h>
 #include <cmocka.h>
+#include "as_rows.h"
 #include "sample.h"
 #include "base/error.h"
 #include "profile/profile_for_summary.h"
@@ -125,6 +126,8 @@ static void what_a_summary_shows_reads_alike(void **state)
         struct profile *some, *all;
         assert_int_equal(profile_read_for_summary(&some, golden[i].path), 0);
         assert_int_equal(profile_read(&all, golden[i].path), 0);
+        as_rows(some);
+        as_rows(all);
         CHECK_SAME(some, all, sites, site_count);
         CHECK_SAME(some, all, mapped_sites, mapped_site_count);
         CHECK_SAME(some, all, nodes, node_count);

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 #include "base/error.h"
 #include "scratch.h"
+#include "as_rows.h"
 #include "sample.h"
 
 /* Paths 2 and 4 have blocks, 4 and 5 mappings: path 4 has both. */
@@ -189,6 +190,7 @@ static void what_was_resident_is_a_metric_of_the_look_with_most(void **state)
 {
     (void)state;
     struct profile *profile = read_back(true, true);
+    as_rows(profile);
     const struct profile_site *heap = profile->sites, *mapped = profile->mapped_sites;
     assert_int_equal(heap[0].path, 2);
     assert_int_equal(figure_or(heap[0].metrics.resident_bytes, 1), 0); /* of all there are rows */
@@ -201,6 +203,7 @@ static void what_was_resident_is_a_metric_of_the_look_with_most(void **state)
     leaves_rows_out = true;
     profile = read_back(true, true);
     leaves_rows_out = false;
+    as_rows(profile);
     assert_false(figure_known(profile->sites[0].metrics.resident_bytes));
     assert_int_equal(figure_or(profile->sites[1].metrics.resident_bytes, 0), 100);
     assert_int_equal(figure_or(profile->program.total.resident_bytes, 0), 107);
@@ -226,7 +229,7 @@ static uint64_t sum_at_peak(const struct profile *profile)
 {
     uint64_t sum = 0;
     for (size_t i = 0; i < profile->site_count; i++)
-        sum += figure_or(profile->sites[i].metrics.at_peak_bytes, 0);
+        sum += figure_or(profile_site_figure(profile, i, METRIC_ROW(at_peak_bytes)), 0);
     return sum;
 }
 
@@ -487,6 +490,8 @@ static void what_sums_are_made_of_is_as_in_the_whole(void **state)
     (void)state;
     struct profile *whole = read_back(true, true), *sums = read_sums();
     assert_int_equal(sums->site_count, whole->site_count);
+    as_rows(sums);
+    as_rows(whole);
     for (size_t i = 0; i < whole->site_count; i++)
         check_site(&sums->sites[i], &whole->sites[i]);
     assert_memory_equal(&sums->program, &whole->program, sizeof whole->program);

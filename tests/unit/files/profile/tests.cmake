@@ -1,4 +1,5 @@
 tidemark_unit_test(profile number_columns)
+tidemark_unit_test(profile site_columns)
 tidemark_unit_test(profile profile_writer)
 tidemark_unit_test(profile profile_levels)
 tidemark_unit_test(profile reserve)

@@ -145,14 +145,15 @@ static size_t check_profile(const char *path)
     assert_null(profile->damage);
     assert_int_equal(profile->node_count, NODES);
     for (size_t i = 0; i < profile->site_count; i++) {
-        const struct profile_site *site = &profile->sites[i];
-        const struct call_numbers *metrics = call_numbers_of(&site->metrics);
+        struct profile_site room;
+        const struct call_numbers *metrics =
+            call_numbers_of(&profile_site_at(profile, i, &room)->metrics);
         sum.lifetime_sum += metrics->lifetime_sum;
         sum.alloc_bytes += metrics->alloc_bytes;
         sum.at_peak_bytes += metrics->at_peak_bytes;
         sum.live_count += metrics->live_count;
-        unwalkable += is_unwalkable(profile, site->path);
-        unattributed += site->path ? 0 : metrics->alloc_count;
+        unwalkable += is_unwalkable(profile, profile_site_path(profile, i));
+        unattributed += profile_site_path(profile, i) ? 0 : metrics->alloc_count;
     }
     assert_int_equal(sum.lifetime_sum, number_of(profile->program.total.lifetime_sum));
     assert_int_equal(sum.alloc_bytes, number_of(profile->program.total.alloc_bytes));
@@ -203,9 +204,10 @@ static void metrics_of_a_path_that_is_not_there_are_kept(void **state)
     assert_int_equal(profile_read(&profile, scene.path), 0);
     assert_non_null(profile->damage);
     assert_int_equal(profile->site_count, 2);
-    assert_int_equal(number_of(figure_add(profile->sites[0].metrics.alloc_bytes,
-                                          profile->sites[1].metrics.alloc_bytes)),
-                     number_of(profile->program.total.alloc_bytes));
+    assert_int_equal(
+        number_of(figure_add(profile_site_figure(profile, 0, METRIC_ROW(alloc_bytes)),
+                             profile_site_figure(profile, 1, METRIC_ROW(alloc_bytes)))),
+        number_of(profile->program.total.alloc_bytes));
     profile_free(profile);
     scene_close(&scene);
 }

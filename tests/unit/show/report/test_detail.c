@@ -1,5 +1,6 @@
 /* Sections beyond the call sites: with everything recorded, and with nothing. */
 #include "golden.h"
+#include "../../files/profile/as_rows.h"
 
 #include "detail.h"
 #include <time.h>
@@ -299,6 +300,7 @@ static void forget_the_program(int one_in)
     forget(&program->total, sizeof program->total, one_in);
     FORGET_FROM(program, live_peak_count, live_peak_count, one_in);
     FORGET_FROM(program, unmap_count, brk_bytes, one_in);
+    as_rows(profile);
     for (size_t i = 0; i < profile->site_count; i++)
         forget(&profile->sites[i].metrics, sizeof profile->sites[i].metrics, one_in);
     for (size_t i = 0; i < profile->bucket_count; i++)

@@ -1,5 +1,6 @@
 /* Whole reports on the golden profile (golden.h). */
 #include "golden.h"
+#include "../../files/profile/as_rows.h"
 #include "aggregate/match.h"
 #include "profile/profile_for_summary.h"
 #include "report/report_text.h"
@@ -73,6 +74,8 @@ static void know_frees_of(struct call_metrics *call)
 static int open_profile_with_frees(void **state)
 {
     int error = open_profile(state);
+    if (!error)
+        as_rows(profile);
     for (size_t i = 0; !error && i < profile->site_count; i++)
         know_frees_of(&profile->sites[i].metrics);
     if (!error)
@@ -200,6 +203,8 @@ static int open_profile_of_samples(void **state)
     struct call_metrics *total = &profile->program.total;
     total->sample_count = total->alloc_variance = figure_of(0);
     total->live_variance = total->at_peak_variance = figure_of(0);
+    if (!error)
+        as_rows(profile);
     for (size_t i = 0; !error && i < profile->site_count; i++) {
         struct call_metrics *site = &profile->sites[i].metrics;
         uint64_t samples = samples_of(site->alloc_bytes);

@@ -1,5 +1,6 @@
 /* Resources say what the profile says: of the golden one, and of one that wants to do harm. */
 #include "decode.h"
+#include "../../files/profile/as_rows.h"
 #include <errno.h>
 #include "base/text.h"
 #include "server/single_file.h"
@@ -54,7 +55,7 @@ static void columns_are_the_metrics(void **state)
         assert_int_equal(column.count, profile->site_count);
         double sum = 0;
         for (size_t j = 0; j < column.count; j++) {
-            struct figure value = metric_value(&metric_rows[i], &profile->sites[j].metrics);
+            struct figure value = profile_site_figure(profile, j, &metric_rows[i]);
             double shown = decoded_at(&column, j);
             assert_true(figure_known(value) ? shown == figure_double(value) : isnan(shown));
             sum += isnan(shown) ? 0 : shown;
@@ -224,6 +225,7 @@ static struct profile *with_regions(void)
     of->regions[1].name = "second";
     of->regions[1].peak_bytes = 4711;
     of->region_sites = calloc(2, sizeof *of->region_sites);
+    as_rows(of);
     for (size_t i = 0; i < 2; i++)
         of->region_sites[i] =
             (struct profile_region_site){1, of->sites[2 * i].path, of->sites[2 * i].metrics};
@@ -250,9 +252,9 @@ static void a_region_has_what_was_asked_for_in_it(void **state)
     struct decoded column = decode(bytes.data, bytes.length, "alloc_bytes");
     assert_int_equal(column.count, 2);
     for (size_t i = 0; i < 2; i++) {
-        assert_true(decoded_at(&node, i) == profile->sites[2 * i].path);
+        assert_true(decoded_at(&node, i) == profile_site_path(profile, 2 * i));
         assert_true(decoded_at(&column, i) ==
-                    figure_double(profile->sites[2 * i].metrics.alloc_bytes));
+                    figure_double(profile_site_figure(profile, 2 * i, METRIC_ROW(alloc_bytes))));
     }
     struct strbuf summary = made(&part, "summary", RESOURCE_JSON);
     assert_non_null(strstr(summary.data, "\"region\":\"second\""));
