@@ -7,7 +7,7 @@ if(Python3_FOUND)
         COMMAND sh -c "${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/bench/inprocess/unwind_gen.py > ${chain}"
         DEPENDS ${CMAKE_SOURCE_DIR}/bench/inprocess/unwind_gen.py VERBATIM)
     add_executable(bench_unwind EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/bench/inprocess/unwind.c ${chain})
-    target_include_directories(bench_unwind PRIVATE ${CMAKE_SOURCE_DIR}/bench)
+    target_include_directories(bench_unwind PRIVATE ${CMAKE_SOURCE_DIR}/bench/inprocess)
     target_compile_options(bench_unwind PRIVATE -O2)
     set_source_files_properties(${chain} PROPERTIES COMPILE_OPTIONS -fomit-frame-pointer)
     set_target_properties(bench_unwind PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})

@@ -301,25 +301,34 @@ static bool capture_resolve_base(struct base *base)
     return base->node || !base->hash;
 }
 
+/* Each frame of a new path is looked up or put into a place that misses the caches. */
+static void capture_expect_path(uint64_t hash, const struct fresh *fresh, uint32_t count)
+{
+    while (count--) {
+        hash = path_hash(hash, arch_code_address(fresh->frames[count].ip));
+        paths_expect(hash);
+    }
+}
+
 /* Makes the nodes of a new path. 0: no memory, or the base has been retired meanwhile. */
-static uint32_t __attribute__((noinline))
-capture_add_path(struct base base, const struct fresh *fresh, uint32_t count)
+static uint32_t capture_add_path(struct base base, const struct fresh *fresh, uint32_t count)
 {
     uint64_t hash = base.hash;
     uint32_t node;
-    for (uint32_t i = count; i--;) { /* each look-up misses the caches, so all are prefetched */
-        hash = path_hash(hash, arch_code_address(fresh->frames[i].ip));
-        paths_expect(hash);
-    }
-    hash = base.hash;
+    capture_expect_path(hash, fresh, count);
     node = capture_resolve_base(&base) ? base.node : 0;
     if (!node && hash) {
         return 0;
     }
-    while (count--) {
-        uintptr_t ip = arch_code_address(fresh->frames[count].ip);
-        hash = path_hash(hash, ip);
-        node = paths_child(node, hash, ip);
+    while (count) {
+        struct path_step steps[PATHS_RUN];
+        uint32_t taken = 0;
+        while (taken < PATHS_RUN && count) {
+            uintptr_t ip = arch_code_address(fresh->frames[--count].ip);
+            hash = path_hash(hash, ip);
+            steps[taken++] = (struct path_step){hash, ip};
+        }
+        node = paths_make(node, steps, taken);
         if (!node) {
             break;
         }
@@ -327,11 +336,19 @@ capture_add_path(struct base base, const struct fresh *fresh, uint32_t count)
     return node;
 }
 
+/* A path that was not asked for lately. */
+static uint32_t __attribute__((noinline))
+capture_name_old_path(struct base base, uint64_t hash, const struct fresh *fresh, uint32_t count)
+{
+    uint32_t node = paths_find_old(hash, count ? arch_code_address(fresh->frames[0].ip) : 0);
+    return node ? node : capture_add_path(base, fresh, count);
+}
+
 static inline uint32_t capture_name_path(struct base base, uint64_t hash, const struct fresh *fresh,
                                          uint32_t count)
 {
-    uint32_t node = count ? paths_find(hash) : base.node ? base.node : paths_find(hash);
-    return likely(node) ? node : capture_add_path(base, fresh, count);
+    uint32_t node = !count && base.node ? base.node : paths_find_recent(hash);
+    return likely(node) ? node : capture_name_old_path(base, hash, fresh, count);
 }
 
 /* ---- Capturing ------------------------------------------------------------------------------- */

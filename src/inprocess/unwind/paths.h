@@ -17,12 +17,28 @@ void paths_init(const struct unwind_host *host);
 /* The node of the path with this hash; 0: it has none yet. Lock-free. */
 uint32_t paths_find(uint64_t hash);
 
+/* The same in two halves: of a path that was asked for lately (0: it was not, and may have a node),
+ * and of any whose last address is `ip` (0: not known). */
+uint32_t paths_find_recent(uint64_t hash);
+uint32_t paths_find_old(uint64_t hash, uintptr_t ip);
+
 /* Prefetches the place of a path that will be looked up soon. */
 void paths_expect(uint64_t hash);
 
-/* Finds or makes a child, and publishes it. Lock-free but for every 65,536th node and for a larger
- * table. 0: no memory. */
+/* A path by one frame longer than that of the step before: its hash, and the frame's address. */
+struct path_step {
+    uint64_t hash;
+    uintptr_t ip;
+};
+
+/* Finds or makes these paths, of which the first is a child of `parent`, and publishes them. The
+ * last one's node; 0: no memory. Lock-free but for every 65,536th node and for a larger table. */
+uint32_t paths_make(uint32_t parent, const struct path_step *steps, uint32_t count);
+/* The same with one step. */
 uint32_t paths_child(uint32_t parent, uint64_t hash, uintptr_t ip);
+
+/* So many steps are made at once at most. */
+#define PATHS_RUN 32u
 
 /* Code in [lo, hi] was unloaded. The numbers of all paths that lead through it are forgotten before
  * paths_code_seen() returns for an address in it. */

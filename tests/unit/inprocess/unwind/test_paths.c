@@ -13,7 +13,7 @@
 #include "unwind/paths.h"
 
 /* Path i > 0 is frame i above path (i - 1) / 3; path 0 is the root. */
-#define PATHS  90000u /* two chunks of nodes, eight tables */
+#define PATHS  90000u /* two chunks of nodes, seven tables */
 #define MAKERS 4
 
 static uint64_t hashes[PATHS];
@@ -288,6 +288,73 @@ static void paths_through_code_that_went_are_retired_when_code_comes_there(void 
     }
 }
 
+/* Callers of one another, so that a run is cut by every end of a chunk, and is longer than one. The
+ * table grows by its slots to 1.5 million places, and each path is found after each growth. */
+#define LONG_RUNS 1000000u
+
+static uint64_t hash_in_runs(uint32_t path)
+{
+    return path_hash(path_hash(0, 1 + path), 7);
+}
+
+static void assert_all_are_found(uint32_t count, const uint32_t *numbers)
+{
+    for (uint32_t path = 0; path < count; path++) {
+        assert_int_equal(paths_find(hash_in_runs(path)), numbers[path]);
+        assert_int_equal(paths_find_old(hash_in_runs(path), 1 + path), numbers[path]);
+    }
+}
+
+static void every_path_is_found_after_each_growth(void **state)
+{
+    static uint32_t numbers[LONG_RUNS];
+    struct path_step steps[PATHS_RUN];
+    uint32_t parent = 0, checked = 5000;
+    (void)state;
+    begin_unwind(UNWIND_CFI, 0);
+    for (uint32_t path = 0; path < LONG_RUNS;) {
+        uint32_t count = path % 7 == 0 ? PATHS_RUN : 1 + path % PATHS_RUN;
+        count = count < LONG_RUNS - path ? count : LONG_RUNS - path;
+        for (uint32_t i = 0; i < count; i++) {
+            steps[i] = (struct path_step){hash_in_runs(path + i), 1 + path + i};
+        }
+        uint32_t last = paths_make(parent, steps, count);
+        for (uint32_t i = count; i--; last = paths_parent(last)) {
+            numbers[path + i] = last;
+        }
+        assert_int_equal(last, parent);
+        parent = numbers[(path += count) - 1];
+        if (path >= checked) { /* closer than tables grow */
+            assert_all_are_found(path, numbers);
+            checked = checked / 5 * 6;
+        }
+    }
+    assert_all_are_found(LONG_RUNS, numbers);
+    assert_int_equal(paths_find(hash_in_runs(LONG_RUNS)), 0);
+}
+
+/* Numbers of retired paths are never used again, so they leave the bits that a small table has for
+ * them. */
+static void a_table_that_stays_small_has_room_for_large_numbers(void **state)
+{
+    static uint32_t numbers[400];
+    uint32_t highest = 0;
+    (void)state;
+    begin_unwind(UNWIND_CFI, 0);
+    for (uint32_t round = 0; round < 500; round++) {
+        for (uint32_t i = 0; i < 400; i++) {
+            numbers[i] = paths_child(0, path_hash(0, 0x5000 + i), 0x5000 + i);
+            assert_true(numbers[i] > highest);
+        }
+        highest = numbers[399];
+        for (uint32_t i = 0; i < 400; i++) {
+            assert_int_equal(paths_find(path_hash(0, 0x5000 + i)), numbers[i]);
+        }
+        retire(0x5000, 0x6000);
+    }
+    assert_true(highest > 8192 * 16);
+}
+
 /* ---- A sandbox in which every system call but read, write and exit is the end ---- */
 
 static uint32_t sandboxed[1024];
@@ -348,6 +415,8 @@ int main(void)
         cmocka_unit_test(no_path_is_lost_while_the_table_is_replaced),
         cmocka_unit_test(retired_paths_come_back_with_new_numbers_and_others_keep_theirs),
         cmocka_unit_test(paths_through_code_that_went_are_retired_when_code_comes_there),
+        cmocka_unit_test(every_path_is_found_after_each_growth),
+        cmocka_unit_test(a_table_that_stays_small_has_room_for_large_numbers),
         cmocka_unit_test(new_paths_ask_no_system_call),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
