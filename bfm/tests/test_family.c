@@ -492,58 +492,23 @@ static void samples_are_their_owners(void **unused)
     assert_null(bfm_check(NULL));
 }
 
-/* The same of chunks, which are drawn by their bytes: what lives is the keeper's, and each stands for
- * 1 / p. */
-static void hold_chunk(const struct bfm_event *event, void *context)
-{
-    double *estimate = context, p = 1 - exp(-(double)event->bytes / 8192);
-
-    if (event->kind == BFM_BLOCK_TAKEN)
-        estimate[event->block_bytes % 16] += (double)event->block_bytes / p;
-    else if (event->kind == BFM_BLOCK_RETURNED)
-        estimate[event->bytes % 16 ? 8 : 0] -= (double)event->bytes / p;
-}
-
-static void chunks_are_drawn_by_their_bytes(void **unused)
-{
-    enum { CHUNKS = 20000 };
-    static void *kept[CHUNKS];
-    double estimate[16] = {0}, held = 0;
-
-    (void)unused;
-    assert_int_equal(bfm_set_hook(hold_chunk, estimate), 0);
-    for (unsigned i = 0; i < CHUNKS; i++) {
-        size_t bytes = 520 + (size_t)i * 16 % 9600; /* usable bytes: as many */
-        kept[i] = bfm_malloc(bytes);
-        held += (double)bytes;
-        for (unsigned k = 0; k < 5; k++)
-            bfm_free(bfm_malloc(bytes + 16));
-    }
-    assert_true(fabs(estimate[8] - held) < 0.03 * held); /* sigma: 0.9 % */
-    for (unsigned i = 0; i < CHUNKS; i++)
-        bfm_free(kept[i]);
-    assert_true(fabs(estimate[8]) < 1);
-    assert_int_equal(bfm_set_hook(NULL, NULL), 0);
-    assert_null(bfm_check(NULL));
-}
-
 /* What the blocks that are told of stand for, each from when it is taken until it is returned. */
 static struct {
     const void *address;
     double stands_for;
-} followed[32768];
+} followed[131072];
 
 static void follow(const struct bfm_event *event, void *context)
 {
-    double *estimate = context, p = 1 - exp(-(double)event->bytes / 8192);
-    size_t at = (uintptr_t)event->address / 16 * 40503 % 32768;
+    double *estimate = context, p = 1 - exp(-(double)event->bytes / (double)event->mean_bytes);
+    size_t at = (uintptr_t)event->address / 16 * 40503 % 131072;
 
     if (event->kind != BFM_BLOCK_TAKEN && event->kind != BFM_BLOCK_RETURNED &&
         event->kind != BFM_BLOCK_RESIZED)
         return;
     assert_non_null(event->caller);
     while (followed[at].address && followed[at].address != event->address)
-        at = (at + 1) % 32768;
+        at = (at + 1) % 131072;
     assert_int_equal(followed[at].stands_for == 0, event->kind == BFM_BLOCK_TAKEN);
     *estimate -= followed[at].stands_for;
     followed[at].address = event->address;
@@ -551,8 +516,33 @@ static void follow(const struct bfm_event *event, void *context)
     *estimate += followed[at].stands_for;
 }
 
-/* A chunk that keeps its size keeps its draw, however often; where it grows, what it stands for is
- * what it holds then, whether it moves or not. */
+/* The same of chunks, which are drawn by their bytes: what lives is the keeper's, and each stands for
+ * 1 / p. */
+static void chunks_are_drawn_by_their_bytes(void **unused)
+{
+    enum { CHUNKS = 20000 };
+    static void *kept[CHUNKS];
+    double estimate = 0, held = 0;
+
+    (void)unused;
+    assert_int_equal(bfm_set_hook(follow, &estimate), 0);
+    for (unsigned i = 0; i < CHUNKS; i++) {
+        size_t bytes = 520 + (size_t)i * 16 % 9600; /* usable bytes: as many */
+        kept[i] = bfm_malloc(bytes);
+        held += (double)bytes;
+        for (unsigned k = 0; k < 5; k++)
+            bfm_free(bfm_malloc(bytes + 16));
+    }
+    assert_true(fabs(estimate - held) < 0.1 * held); /* sigma: 0.9 %, and at most 2.6 */
+    for (unsigned i = 0; i < CHUNKS; i++)
+        bfm_free(kept[i]);
+    assert_true(fabs(estimate) < 1);
+    assert_int_equal(bfm_set_hook(NULL, NULL), 0);
+    assert_null(bfm_check(NULL));
+}
+
+/* A chunk that is resized is drawn anew, also where it keeps its size; what it stands for is what it
+ * holds then, whether it moves or not. */
 static void resized_chunks_are_drawn_by_their_bytes(void **unused)
 {
     enum { CHUNKS = 8000 };
@@ -567,7 +557,7 @@ static void resized_chunks_are_drawn_by_their_bytes(void **unused)
             kept[i] = bfm_realloc(kept[i], 515 + (size_t)i * 16 % 3200);
         held += (double)bfm_malloc_usable_size(kept[i]);
     }
-    assert_true(fabs(estimate - held) < 0.07 * held); /* sigma: 1.7 % */
+    assert_true(fabs(estimate - held) < 0.16 * held); /* sigma: 1.7 %, and at most 3.5 */
     held = 0;
     for (unsigned i = 0; i < CHUNKS; i++) {
         memset(kept[i], (int)i, 515);
@@ -577,7 +567,7 @@ static void resized_chunks_are_drawn_by_their_bytes(void **unused)
             assert_int_equal((unsigned char)kept[i][k], i % 256);
         held += (double)bfm_malloc_usable_size(kept[i]);
     }
-    assert_true(fabs(estimate - held) < 0.07 * held);
+    assert_true(fabs(estimate - held) < 0.16 * held);
     for (unsigned i = 0; i < CHUNKS; i++)
         bfm_free(kept[i]);
     assert_true(fabs(estimate) < 1);

@@ -272,8 +272,10 @@ static void what_is_told_is_what_lives(void **unused)
             middle += usable > 512 && usable < 65536 ? 1 - exp(-(double)usable / 8192) : 0;
             expected += usable <= 512 ? (unsigned)usable : 0;
         }
-    /* each with its chance: further off in one of two million runs */
-    assert_true(fabs(told_blocks - large - middle) <= 5 * sqrt(middle));
+    /* each with its chance: further off in one of two million runs. The mean may have become eight
+     * times what it is at first, as this thread does little else. */
+    assert_true(told_blocks - large <= middle + 5 * sqrt(middle));
+    assert_true(told_blocks - large >= middle / 8 - 5 * sqrt(middle));
     assert_true(told_samples * 8192 > expected / 2 && told_samples * 8192 < expected * 2);
     model_free_all(&model);
     assert_int_equal(told_blocks, 0);
