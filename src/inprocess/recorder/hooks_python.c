@@ -121,28 +121,38 @@ PYTHON_HOOK void *hooks_python_malloc(void *domain, size_t size)
 
 PYTHON_HOOK void *hooks_python_calloc(void *domain, size_t count, size_t size)
 {
-    const struct family_call call = {&hooks_python_entry_calloc, {(uintptr_t)domain, count, size}};
     uintptr_t frame = HOOK_FRAME();
     struct thread *thread = thread_hook_enter(frame);
     if (unlikely(!thread))
-        return (void *)hooks_python_real_calloc((uintptr_t)domain, count, size, 0, 0);
+        return BEFORE(domain)->calloc(BEFORE(domain)->context, count, size);
     struct unwind_start start = UNWIND_START_HERE();
+    if (likely(hooks_python_is_plain())) {
+        uint32_t node = thread_path_before(thread, frame, &start);
+        void *block = CALL_BEFORE(thread, frame,
+                                  BEFORE(domain)->calloc(BEFORE(domain)->context, count, size));
+        size_t bytes;
+        bytes = __builtin_mul_overflow(count, size, &bytes) ? SIZE_MAX : bytes;
+        return hooks_python_record(thread, frame, node, WIRE_CALLOC, block, bytes);
+    }
+    const struct family_call call = {&hooks_python_entry_calloc, {(uintptr_t)domain, count, size}};
     return (void *)family_allocate(thread, frame, &start, &call);
 }
 
+/* `old` NULL: an allocation. */
 static inline __attribute__((always_inline)) void *
 hooks_python_resize_plain(struct thread *thread, uintptr_t frame, const struct unwind_start *start,
                           void *domain, void *old, size_t size)
 {
     uint32_t node = thread_path_before(thread, frame, start);
-    thread_record_short(thread, frame, WIRE_REALLOC_BEGIN, (uintptr_t)old);
+    if (old)
+        thread_record_short(thread, frame, WIRE_REALLOC_BEGIN, (uintptr_t)old);
     void *block =
         CALL_BEFORE(thread, frame, BEFORE(domain)->realloc(BEFORE(domain)->context, old, size));
-    return hooks_python_record(thread, frame, node, WIRE_REALLOC_END, block, size);
+    return hooks_python_record(thread, frame, node, old ? WIRE_REALLOC_END : WIRE_MALLOC, block,
+                               size);
 }
 
-/* Without an old block a new one is allocated. In Python a size of 0 is one of 1, and frees
- * nothing. */
+/* In Python a size of 0 is one of 1, and frees nothing. */
 PYTHON_HOOK void *hooks_python_realloc(void *domain, void *block, size_t size)
 {
     uintptr_t frame = HOOK_FRAME();
@@ -153,7 +163,7 @@ PYTHON_HOOK void *hooks_python_realloc(void *domain, void *block, size_t size)
     if (unlikely(!thread))
         return BEFORE(domain)->realloc(BEFORE(domain)->context, block, size);
     struct unwind_start start = UNWIND_START_HERE();
-    if (likely(block) && likely(hooks_python_is_plain()))
+    if (likely(hooks_python_is_plain()))
         return hooks_python_resize_plain(thread, frame, &start, domain, block, size);
     const struct family_call call = {&hooks_python_entry_realloc,
                                      {(uintptr_t)domain, (uintptr_t)block, size}};
