@@ -130,15 +130,37 @@ static int collect_node_ask(const char *address, char *name, size_t bytes)
 
 /* ---- Starting ---- */
 
-/* The lock under which the collector is started; -1: another rank has it. */
-static int collect_node_lock(const char *address)
+static int collect_node_socket(const char *address, struct sockaddr_un *at, socklen_t *length)
 {
     char lock[COLLECT_NODE_ADDRESS_BYTES + 8];
-    struct sockaddr_un at;
     snprintf(lock, sizeof lock, "%s-start", address);
-    socklen_t length = collect_node_fill(&at, lock);
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd >= 0 && bind(fd, (const struct sockaddr *)&at, length) == 0)
+    *length = collect_node_fill(at, lock);
+    return socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+}
+
+/* Who has the lock listens, so that others can ask who that is. -EPERM: another user has it.
+ * -ECONNREFUSED: nobody listens, which for a rank of ours is so only between two calls. */
+static int collect_node_ask_lock(const char *address)
+{
+    struct sockaddr_un at;
+    socklen_t length;
+    int fd = collect_node_socket(address, &at, &length);
+    if (fd < 0)
+        return -errno;
+    int error = connect(fd, (const struct sockaddr *)&at, length) < 0 ? -errno : 0;
+    if (!error && !collect_node_is_ours(fd))
+        error = -EPERM;
+    close(fd);
+    return error;
+}
+
+/* The lock under which the collector is started; -1: somebody else has it. */
+static int collect_node_lock(const char *address)
+{
+    struct sockaddr_un at;
+    socklen_t length;
+    int fd = collect_node_socket(address, &at, &length);
+    if (fd >= 0 && bind(fd, (const struct sockaddr *)&at, length) == 0 && listen(fd, 4096) == 0)
         return fd;
     if (fd >= 0)
         close(fd);
@@ -146,12 +168,18 @@ static int collect_node_lock(const char *address)
 }
 
 /* Asks again under the lock: another rank may have started the collector since the first question.
- */
-static int collect_node_start(const struct collector_options *options, char *name, size_t bytes)
+ * `silent`: how often in a row the lock was taken and nobody listened. */
+static int collect_node_start(const struct collector_options *options, char *name, size_t bytes,
+                              unsigned *silent)
 {
+    enum { SILENT_MOST = 200 };
     int lock = collect_node_lock(options->node);
-    if (lock < 0)
-        return -ECONNREFUSED;
+    if (lock < 0) {
+        int error = collect_node_ask_lock(options->node);
+        *silent = error == -ECONNREFUSED ? *silent + 1 : 0;
+        return error == -EPERM || *silent > SILENT_MOST ? -EPERM : -ECONNREFUSED;
+    }
+    *silent = 0;
     int error = collect_node_ask(options->node, name, bytes);
     if (error == -ECONNREFUSED)
         error = collect_in_background(options, 0, name, bytes);
@@ -167,10 +195,11 @@ int collect_on_node(const struct collector_options *options, const char *address
     struct collector_options wanted = *options;
     wanted.node = address;
     int error = -ECONNREFUSED;
+    unsigned silent = 0;
     for (int i = 0; i < TRIES && error == -ECONNREFUSED; i++) {
         error = collect_node_ask(address, name, bytes);
         if (error == -ECONNREFUSED)
-            error = collect_node_start(&wanted, name, bytes);
+            error = collect_node_start(&wanted, name, bytes, &silent);
         if (error == -ECONNREFUSED)
             nanosleep(&pause, NULL);
     }
