@@ -29,7 +29,7 @@ static unsigned cache_clip(size_t depth, unsigned least, unsigned most)
 static unsigned cache_depth_of(unsigned code, bool shared)
 {
     if (shared)
-        return cache_clip(CACHE_SHARED_BYTES / bfm_class_bytes[code], 2, CACHE_DEPTH_SHARED);
+        return cache_clip(CACHE_SHARED_BYTES / bfm_class_bytes[code], 1, CACHE_DEPTH_SHARED);
     return cache_clip(CACHE_STACK_BYTES / bfm_class_bytes[code], CACHE_DEPTH_FIRST, CACHE_DEPTH);
 }
 
@@ -37,7 +37,7 @@ static unsigned cache_first_depth(unsigned code, bool shared)
 {
     unsigned most = shared ? cache_depth_of(code, shared) : CACHE_DEPTH_FIRST;
 
-    return cache_clip(CACHE_FIRST_BYTES / bfm_class_bytes[code], 2,
+    return cache_clip(CACHE_FIRST_BYTES / bfm_class_bytes[code], most < 2 ? most : 2,
                       most < CACHE_DEPTH_FIRST ? most : CACHE_DEPTH_FIRST);
 }
 
@@ -236,7 +236,7 @@ void *cache_refill(struct cache *cache, unsigned code)
 
     cache_grow(cache, code);
     cache->marked_uses = 0;
-    want = (unsigned)(cache->limit[code] - floor) / 2;
+    want = ((unsigned)(cache->limit[code] - floor) + 1) / 2;
     arena_enter(arena);
     got = bucket_take(arena, code, floor, want, &marked); /* above the top until all are there */
     arena_leave(arena);
@@ -276,7 +276,7 @@ void cache_flush(struct cache *cache, unsigned code)
     if (cache->top[code] != cache->limit[code])
         return;
     held = (size_t)(cache->top[code] - floor);
-    cache_send_lowest(cache, code, held / 2, DRAIN_MOST);
+    cache_send_lowest(cache, code, (held + 1) / 2, DRAIN_MOST);
     cache->marked_uses = 0;
     if (++cache->refills % REFILLS_PER_TICK == 0)
         cache_look_within(cache, tree_tick(cache->arena->heap));

@@ -27,7 +27,7 @@ enum { CACHE_DEPTH_FIRST = 8, CACHE_DEPTH = 64 };
 #define CACHE_FIRST_BYTES ((size_t)1024)
 #define CACHE_STACK_BYTES ((size_t)8192)
 #define CACHE_GROW_BYTES  ((size_t)106 << 10)
-/* Of a thread that shares its arena: up to 16 blocks or 512 bytes, at least 2. */
+/* Of a thread that shares its arena: up to 16 blocks or 512 bytes, at least one. */
 enum { CACHE_DEPTH_SHARED = 16 };
 #define CACHE_SHARED_BYTES ((size_t)512)
 
