@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/allocator.h"
 #include "base/error.h"
 #include "base/options.h"
 #include "base/strbuf.h"
@@ -182,6 +183,7 @@ static int cmd_diff_read_and_compare(char **files, size_t count, size_t old,
     struct profile *profiles[DIFF_RUNS_MAX] = {0};
     bool *passes[DIFF_RUNS_MAX] = {0};
     int status = 0;
+    allocator_give_back();
     for (size_t i = 0; i < count && !status; i++) {
         runs[i].name = files[i];
         runs[i].group = i < old ? DIFF_BEFORE : DIFF_AFTER;

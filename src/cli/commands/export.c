@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "base/allocator.h"
 #include "base/error.h"
 #include "base/options.h"
 #include "base/term_guard.h"
@@ -148,6 +149,7 @@ static int cmd_export_write_stream(FILE *out, const struct exported *exported)
 {
     struct strbuf why = STRBUF_INIT;
     struct profile *profile;
+    allocator_give_back();
     if (profile_read(&profile, exported->path))
         return output_complain("export", error_text());
     int hidden = redact_profile(profile, (enum redact_level)exported->redaction.level,

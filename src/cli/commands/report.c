@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include "base/allocator.h"
 #include "base/error.h"
 #include "base/options.h"
 #include "base/strbuf.h"
@@ -251,6 +252,7 @@ static int cmd_report_programs(char *const *paths, size_t count, struct argument
 static int cmd_report_profile(const char *path, const struct arguments *arguments)
 {
     struct profile *profile;
+    allocator_give_back();
     if (profile_read(&profile, path))
         return output_complain("report", error_text());
     int status = level_take("report", profile, arguments->of, arguments->region);
