@@ -435,11 +435,21 @@ static void process_image_end_time(struct process_image *image)
         window_gate_time_out(&image->gate);
 }
 
+/* Whether memory of ranks that rest is given back. With more than 32 ranks to a turn, threads that
+ * change the process's mappings wait for each other for seconds. */
+static bool process_image_may_rest(struct process_image *image)
+{
+    enum { CROWD_MOST = 32 };
+    unsigned crowd = quota_crowd();
+    image->was_thronged |= crowd > CROWD_MOST;
+    return crowd > 1 && !image->was_thronged;
+}
+
 /* A rank of many that has nothing to do gives back what its next event gets anew. */
 static void process_image_rest(struct process_image *image, uint64_t now_ns)
 {
     enum { REST_NS = 2000000000 };
-    if (quota_crowd() <= 1 || now_ns < image->next_rest_ns)
+    if (now_ns < image->next_rest_ns || !process_image_may_rest(image))
         return;
     image->next_rest_ns = now_ns + REST_NS;
     ring_merge_rest(image->merge);
@@ -454,7 +464,7 @@ static void process_image_do_regular_work(struct process_image *image, size_t by
     process_image_sample_memory(image, now_ns);
     process_image_flush_if_due(image, now_ns);
     process_image_flush_trace_if_due(image, now_ns);
-    if (quota_crowd() > 1)
+    if (process_image_may_rest(image))
         cold_arenas_pack(now_ns, bytes == 0);
 }
 
@@ -867,7 +877,7 @@ static bool process_image_begin(struct process_image *image)
 static void process_image_complete_in_turn(struct process_image *image)
 {
     name_takeover_wait(image->takes);
-    if (quota_completion_is_busy())
+    if (!image->was_thronged && quota_completion_is_busy())
         cold_arenas_pack_all();
     quota_begin_completion();
     process_image_complete(image);
