@@ -304,7 +304,10 @@ struct figure facts_resident_peak(const struct profile *profile)
     struct figure most = FIGURE_UNKNOWN;
     for (size_t i = 0; i < profile->bucket_count; i++)
         most = figure_max(most, profile->buckets[i].physical.max);
-    return figure_known(most) ? figure_max(most, facts_owned_by_program(profile)) : most;
+    /* A job's owners are of each rank's own moment. */
+    if (!figure_known(most) && profile_is_job(profile))
+        return most;
+    return figure_max(most, facts_owned_by_program(profile));
 }
 
 /* By the looks, each at its most: what was mapped directly, and the heap. */

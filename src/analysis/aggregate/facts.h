@@ -112,8 +112,9 @@ const char *facts_of_what_is_left(const struct profile *profile);
  * without one. */
 struct figure facts_owned_by_program(const struct profile *profile);
 
-/* Highest resident (program's own) bytes seen; unknown if never sampled. The kernel's counters lag
- * behind: a look may have seen more than they said. */
+/* Highest resident (program's own) bytes seen; unknown if never sampled nor looked at (a short run
+ * has one look, behind its end). The kernel's counters lag behind: a look may have seen more than
+ * they said. */
 struct figure facts_resident_peak(const struct profile *profile);
 /* More was mapped than the heap had, and it may be resident, or looks say that it is: what was
  * mapped comes first. Else it is mostly address space, which costs nothing (a database's file). */

@@ -87,11 +87,20 @@ static void plot_memory_add_requested(struct chart *chart, const struct profile 
     chart_thin(series);
 }
 
+/* What is resident of a short run may be known from its end alone. */
+static bool plot_memory_has_resident(const struct profile *profile)
+{
+    for (size_t i = 0; i < profile->bucket_count; i++)
+        if (figure_known(profile->buckets[i].physical.max))
+            return true;
+    return false;
+}
+
 /* Straight lines between samples. No series if there is no sample. */
 static void plot_memory_add_resident(struct chart *chart, const struct profile *profile,
                                      const char *name, unsigned colour)
 {
-    if (!figure_known(facts_resident_peak(profile)))
+    if (!plot_memory_has_resident(profile))
         return;
     struct chart_series *series = chart_add(chart, name, CHART_LINE, colour);
     series->dashed = true;

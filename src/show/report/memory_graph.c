@@ -12,6 +12,7 @@
 #include "base/human.h"
 #include "base/text.h"
 #include "aggregate/facts.h"
+#include "model/figure_human.h"
 
 enum { ROWS = 6, MAX_COLUMNS = 400, LEFT = 12 };
 
@@ -140,8 +141,18 @@ static void memory_graph_add_axis(struct strbuf *out, const struct style *style,
     strbuf_release(&axis);
 }
 
+/* Of a short run resident memory may be known from its end alone. */
+static void memory_graph_add_no_curve(struct strbuf *out, struct figure resident)
+{
+    if (figure_known(resident))
+        strbuf_addf(out, "   (resident, %s at most, is not known over time)",
+                    figure_human_bytes(resident).text);
+    else
+        strbuf_add_string(out, "   (resident memory was not measured)");
+}
+
 static void memory_graph_add_legend(struct strbuf *out, const struct style *style,
-                                    const struct memory_graph *graph)
+                                    const struct memory_graph *graph, const struct profile *profile)
 {
     strbuf_addf(out, "%*s", LEFT, "");
     style_add(out, style, TONE_AREA, style_sign(style, "█", "#"));
@@ -154,7 +165,7 @@ static void memory_graph_add_legend(struct strbuf *out, const struct style *styl
         style_add(out, style, TONE_WARNING, style_sign(style, "·", "-"));
         strbuf_add_string(out, " resident");
     } else {
-        strbuf_add_string(out, "   (resident memory was not measured)");
+        memory_graph_add_no_curve(out, facts_resident_peak(profile));
     }
     strbuf_add_char(out, '\n');
 }
@@ -177,5 +188,5 @@ void memory_graph_add(struct strbuf *out, const struct style *style, const struc
     }
     uint64_t span = profile->bucket_count * profile->bucket_ns;
     memory_graph_add_axis(out, style, &graph, span);
-    memory_graph_add_legend(out, style, &graph);
+    memory_graph_add_legend(out, style, &graph, profile);
 }

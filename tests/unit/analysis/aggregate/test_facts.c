@@ -53,6 +53,32 @@ static void a_process_that_executes_has_no_status(void **state)
     assert_false(figure_known(facts_figure(&profile, PROFILE_META_END_STATUS)));
 }
 
+/* A short run has no sample, and one look behind its end. */
+static void what_a_look_found_was_resident(void **state)
+{
+    (void)state;
+    struct profile_sample sample = {.id = 1};
+    struct profile_owner owners[] = {
+        {.sample = 1, .kind = PROFILE_OWNER_FILE, .resident_bytes = FIGURE_OF(30)},
+        {.sample = 1, .kind = PROFILE_OWNER_TOOL, .resident_bytes = FIGURE_OF(5)},
+        {.sample = 1, .kind = PROFILE_OWNER_STACK, .resident_bytes = FIGURE_OF(2)}};
+    struct timeline_bucket bucket = {.physical = {FIGURE_UNKNOWN, FIGURE_UNKNOWN}};
+    profile = (struct profile){.samples = &sample,
+                               .sample_count = 1,
+                               .owners = owners,
+                               .owner_count = 3,
+                               .buckets = &bucket,
+                               .bucket_count = 1};
+    assert_int_equal(figure_or(facts_resident_peak(&profile), 0), 32);
+    bucket.physical.max = figure_of(40);
+    assert_int_equal(figure_or(facts_resident_peak(&profile), 0), 40);
+    bucket.physical.max = FIGURE_UNKNOWN;
+    meta[0] = (struct profile_meta){.key = PROFILE_META_JOB_RANKS, .value = "2"};
+    profile.meta = meta;
+    profile.meta_count = 1;
+    assert_false(figure_known(facts_resident_peak(&profile)));
+}
+
 /* 48 of address space, `seen` of it by samples, `high` by the kernel's count. */
 static bool mapped_leads(struct figure seen, struct figure high)
 {
@@ -91,6 +117,7 @@ int main(void)
         cmocka_unit_test(a_status_that_is_there_is_said),
         cmocka_unit_test(a_status_that_nobody_saw_is_not_0),
         cmocka_unit_test(a_process_that_executes_has_no_status),
+        cmocka_unit_test(what_a_look_found_was_resident),
         cmocka_unit_test(what_the_kernel_saw_for_a_moment_was_resident),
     };
     return cmocka_run_group_tests(tests, NULL, release);
