@@ -69,7 +69,9 @@ static __attribute__((noinline)) void hooks_map_allocator_loses(uintptr_t frame,
 /* ---- By syscall() ----
  * A function of this room is called by the program, or syscall() jumps to its other form
  * (hooks_syscall.c). Both forms have frames of their own, and the body in them. The other form may
- * not end in a jump to syscall(), which would take that for the program's call. */
+ * not end in a jump to syscall(), which would take that for the program's call. It is never the
+ * exported function: a library may have written a jump over that, to itself, and call syscall()
+ * for what it replaced (UCX, which MPICH loads). */
 
 #define BODY static inline __attribute__((always_inline))
 
@@ -299,14 +301,8 @@ static __attribute__((noinline)) void hooks_map_allocator_moves(uintptr_t frame,
         hooks_map_record_move(thread, frame, 0, moved, WIRE_DETAIL_ALLOCATORS);
 }
 
-HOOK void *mremap(void *old, size_t old_bytes, size_t bytes, int flags, ...)
+BODY void *hooks_map_mremap(void *old, size_t old_bytes, size_t bytes, int flags, void *wanted)
 {
-    va_list rest;
-    va_start(rest, flags);
-    /* with MREMAP_DONTUNMAP the kernel takes the address as a hint */
-    bool has_wanted = flags & (MREMAP_FIXED | MREMAP_DONTUNMAP);
-    void *wanted = has_wanted ? va_arg(rest, void *) : NULL;
-    va_end(rest);
     uintptr_t frame = HOOK_FRAME();
     struct thread *thread = hooks_map_enter(frame);
     /* a thread that is not recorded may be forbidden to read the clock */
@@ -325,7 +321,24 @@ HOOK void *mremap(void *old, size_t old_bytes, size_t bytes, int flags, ...)
     }
     return moved.mapped;
 }
+
+HOOK void *mremap(void *old, size_t old_bytes, size_t bytes, int flags, ...)
+{
+    va_list rest;
+    va_start(rest, flags);
+    /* with MREMAP_DONTUNMAP the kernel takes the address as a hint */
+    bool has_wanted = flags & (MREMAP_FIXED | MREMAP_DONTUNMAP);
+    void *wanted = has_wanted ? va_arg(rest, void *) : NULL;
+    va_end(rest);
+    return hooks_map_mremap(old, old_bytes, bytes, flags, wanted);
+}
 HOOKED(mremap)
+
+__attribute__((noinline)) long hooks_map_mremap_by_syscall(void *old, size_t old_bytes,
+                                                           size_t bytes, int flags, void *wanted)
+{
+    return (long)hooks_map_mremap(old, old_bytes, bytes, flags, wanted);
+}
 
 /* ---- mprotect, madvise ---- */
 

@@ -14,7 +14,7 @@ _Static_assert(offsetof(struct real, syscall) == 0, "the code jumps through the 
 /* MAPS(NAME, FUNCTION): system call NAME is FUNCTION without the number. */
 #define ALL_THAT_MAP                                                                               \
     MAPS(mmap, hooks_map_mmap_by_syscall)                                                          \
-    MAPS(mremap, hook_mremap)                                                                      \
+    MAPS(mremap, hooks_map_mremap_by_syscall)                                                      \
     MAPS(munmap, hooks_map_munmap_by_syscall)                                                      \
     MAPS(mprotect, hooks_map_mprotect_by_syscall)                                                  \
     MAPS(madvise, hooks_map_madvise_by_syscall)                                                    \

@@ -11,10 +11,11 @@ long hooks_filter_raw_syscall(long number, long a, long b, long c, long d, long 
 long hooks_filter_seccomp_by_syscall(long number, unsigned long operation, unsigned long flags,
                                      const void *argument);
 
-/* The hooks of what maps memory (hooks_map.c), in the form that makes the system call itself. That
- * of mremap() has one form, which always does. */
+/* The hooks of what maps memory (hooks_map.c), in the form that makes the system call itself. */
 long hooks_map_mmap_by_syscall(void *address, size_t bytes, int protection, int flags, int fd,
                                off_t offset);
+long hooks_map_mremap_by_syscall(void *old, size_t old_bytes, size_t bytes, int flags,
+                                 void *wanted);
 long hooks_map_shmat_by_syscall(int segment, const void *address, int flags);
 long hooks_map_munmap_by_syscall(void *address, size_t bytes);
 long hooks_map_mprotect_by_syscall(void *address, size_t bytes, int protection);
