@@ -66,7 +66,7 @@ struct capture_caller {
 enum {
     ROUTE_WORDS = 20,
     ROUTE_WAYS = 4,
-    ROUTE_SETS = 64,
+    ROUTE_SETS = 64, /* bits of a word */
     ROUTES_SEEN = 512,
 };
 
@@ -114,6 +114,7 @@ struct unwind_memory {
     uint32_t routes_tried, routes_found; /* of the captures that are being counted */
     uint32_t routes_rest;                /* captures that do without routes, which do not pay */
     uint32_t seen[ROUTES_SEEN];          /* nodes that were walked to, by number */
+    uint64_t route_sets;                 /* a bit for each set that has routes */
     _Alignas(64) struct route_set routes[ROUTE_SETS];
 };
 

@@ -622,18 +622,19 @@ static uint32_t paths_make_run(uint32_t parent, const struct path_step *steps, u
     return put;
 }
 
+/* A path whose caller is new is new, too. But if another thread was faster to make one of a run,
+ * it is making the rest, or has made it: without a look each of them would cost a run again. */
 uint32_t paths_make(uint32_t parent, const struct path_step *steps, uint32_t count)
 {
-    uint32_t node;
-    while (count && (node = paths_find_in_table(steps->hash, steps->ip)) != 0) {
-        parent = node;
-        steps++, count--;
-    }
-    while (count) { /* a path whose caller is new is new, too */
-        uint32_t made = paths_make_run(parent, steps, count, &parent);
+    while (count) {
+        uint32_t made = 1, node = paths_find_in_table(steps->hash, steps->ip);
+        if (!node) {
+            made = paths_make_run(parent, steps, count, &node);
+        }
         if (unlikely(!made)) {
             return 0;
         }
+        parent = node;
         steps += made, count -= made;
     }
     return parent;

@@ -1,9 +1,11 @@
 /* A table of routes in sets of four (routes.h). The tags of a set lie together, so that a start of
- * which nothing is known costs one look. A node that comes for the first time is only noted,
- * because most paths of a program that takes ever other ways never come again. Where few captures
- * find a route (a compiler's), many do without. */
+ * which nothing is known costs one look. A set without routes is not touched, so that its page
+ * costs no memory: a program may have thousands of threads. A node that comes for the first time is
+ * only noted, because most paths of a program that takes ever other ways never come again. Where
+ * few captures find a route (a compiler's), many do without. */
 #include "unwind/routes.h"
 
+#include <stdatomic.h>
 #include "base/hash.h"
 #include "unwind/verify.h"
 
@@ -53,6 +55,9 @@ static inline uint32_t routes_look_up(const struct unwind_memory *memory,
     uint64_t hash = routes_hash(start->ip, start->sp - 8);
     const struct route_set *set = &memory->routes[routes_set(hash)];
     uint32_t tag = routes_tag(hash);
+    if (!(memory->route_sets >> routes_set(hash) & 1)) {
+        return 0;
+    }
     for (uint32_t i = 0; i < ROUTE_WAYS; i++) {
         const struct known_route *route = &set->routes[i];
         if (set->tags[i] == tag && route->words[0].value == start->ip &&
@@ -126,6 +131,8 @@ void routes_learn(struct unwind_memory *memory, uint32_t known, uint32_t node)
         return;
     }
     struct route_set *set = &memory->routes[routes_set(hash)];
+    memory->route_sets |= 1ull << routes_set(hash);
+    atomic_signal_fence(memory_order_seq_cst); /* so routes_forget() finds its tags */
     uint32_t way = routes_way(set, tag, node);
     routes_copy(&set->routes[way], frames, known, count);
     set->routes[way].node = node;
@@ -135,10 +142,12 @@ void routes_learn(struct unwind_memory *memory, uint32_t known, uint32_t node)
 void routes_forget(struct unwind_memory *memory)
 {
     for (uint32_t i = 0; i < ROUTE_SETS; i++) {
-        for (uint32_t way = 0; way < ROUTE_WAYS; way++) {
+        for (uint32_t way = 0; memory->route_sets >> i & 1 && way < ROUTE_WAYS; way++) {
             memory->routes[i].tags[way] = 0;
         }
     }
+    atomic_signal_fence(memory_order_seq_cst);
+    memory->route_sets = 0;
     for (uint32_t i = 0; i < ROUTES_SEEN; i++) {
         memory->seen[i] = 0;
     }

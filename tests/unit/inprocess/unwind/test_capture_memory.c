@@ -350,6 +350,27 @@ static void captures_nest_and_are_abandoned_at_any_instruction(void **state)
     assert_agreement(900);
 }
 
+/* A thread that takes one way has no routes. Its memory's pages for them stay untouched. */
+static void what_is_not_used_takes_no_memory(void **state)
+{
+    enum { PAGE = 4096, MOST = 256 };
+    unsigned char resident[MOST] = {0};
+    size_t bytes = (sizeof *memory + PAGE - 1) / PAGE * PAGE, pages = 0;
+    (void)state;
+    begin_unwind(UNWIND_CFI, 0);
+    assert_true(bytes / PAGE <= MOST);
+    for (int i = 0; i < 3; i++) {
+        unwind_memory_forget(memory);
+        at_depth(5, hook);
+        assert_int_not_equal(last_node, 0);
+    }
+    assert_int_equal(mincore(memory, bytes, resident), 0);
+    for (size_t i = 0; i < bytes / PAGE; i++) {
+        pages += resident[i] & 1;
+    }
+    assert_in_range(pages, 1, offsetof(struct unwind_memory, routes) / PAGE + 1);
+}
+
 static uint64_t mapped_bytes;
 
 static void *map_counted(size_t bytes)
@@ -396,6 +417,7 @@ int main(void)
 #endif
         cmocka_unit_test(an_abandoned_capture_is_forgotten),
         cmocka_unit_test(captures_nest_and_are_abandoned_at_any_instruction),
+        cmocka_unit_test(what_is_not_used_takes_no_memory),
         cmocka_unit_test(modules_that_come_and_go_do_not_make_the_index_grow),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

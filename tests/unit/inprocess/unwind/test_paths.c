@@ -355,6 +355,44 @@ static void a_table_that_stays_small_has_room_for_large_numbers(void **state)
     assert_true(highest > 8192 * 16);
 }
 
+/* A thread that makes a path is overtaken by one that makes the same, as soon as it has nodes. */
+static struct path_step contended[PATHS_RUN];
+static uint32_t overtaker;
+
+static void publish_and_be_overtaken(uint32_t count)
+{
+    static bool overtaken;
+    host_publish_nodes(count);
+    if (!overtaken) {
+        overtaken = true;
+        overtaker = paths_make(0, contended, PATHS_RUN);
+    }
+}
+
+static void who_is_overtaken_leaves_one_run_unused(void **state)
+{
+    static const struct unwind_host overtaking = {host_map_private,
+                                                  host_give_back,
+                                                  host_map_nodes,
+                                                  publish_and_be_overtaken,
+                                                  NULL,
+                                                  host_module_of,
+                                                  host_map_kept,
+                                                  NULL};
+    uint64_t hash = 0;
+    (void)state;
+    published = 0;
+    unwind_init(&overtaking, UNWIND_CFI, 0);
+    for (uint32_t i = 0; i < PATHS_RUN; i++) {
+        hash = path_hash(hash, 1 + i);
+        contended[i] = (struct path_step){hash, 1 + i};
+    }
+    uint32_t node = paths_make(0, contended, PATHS_RUN);
+    assert_int_not_equal(node, 0);
+    assert_int_equal(node, overtaker);
+    assert_int_equal(published, 1 + 2 * PATHS_RUN);
+}
+
 /* ---- A sandbox in which every system call but read, write and exit is the end ---- */
 
 static uint32_t sandboxed[1024];
@@ -417,6 +455,7 @@ int main(void)
         cmocka_unit_test(paths_through_code_that_went_are_retired_when_code_comes_there),
         cmocka_unit_test(every_path_is_found_after_each_growth),
         cmocka_unit_test(a_table_that_stays_small_has_room_for_large_numbers),
+        cmocka_unit_test(who_is_overtaken_leaves_one_run_unused),
         cmocka_unit_test(new_paths_ask_no_system_call),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
