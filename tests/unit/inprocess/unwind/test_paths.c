@@ -355,6 +355,21 @@ static void a_table_that_stays_small_has_room_for_large_numbers(void **state)
     assert_true(highest > 8192 * 16);
 }
 
+/* With large numbers a small table has few bits of the hash. The next one may want more than follow
+ * from a slot. */
+static void a_table_with_large_numbers_grows(void **state)
+{
+    enum { MANY = 30000 };
+    static uint32_t numbers[MANY];
+    a_table_that_stays_small_has_room_for_large_numbers(state);
+    for (uint32_t i = 0; i < MANY; i++) {
+        numbers[i] = paths_child(0, path_hash(0, 0x7000 + i), 0x7000 + i);
+    }
+    for (uint32_t i = 0; i < MANY; i++) {
+        assert_int_equal(paths_find(path_hash(0, 0x7000 + i)), numbers[i]);
+    }
+}
+
 /* A thread that makes a path is overtaken by one that makes the same, as soon as it has nodes. */
 static struct path_step contended[PATHS_RUN];
 static uint32_t overtaker;
@@ -455,6 +470,7 @@ int main(void)
         cmocka_unit_test(paths_through_code_that_went_are_retired_when_code_comes_there),
         cmocka_unit_test(every_path_is_found_after_each_growth),
         cmocka_unit_test(a_table_that_stays_small_has_room_for_large_numbers),
+        cmocka_unit_test(a_table_with_large_numbers_grows),
         cmocka_unit_test(who_is_overtaken_leaves_one_run_unused),
         cmocka_unit_test(new_paths_ask_no_system_call),
     };
