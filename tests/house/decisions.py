@@ -10,7 +10,7 @@ gone. Names of other projects stand in tests/house/decisions.txt.
 import os, re, sys
 
 root = sys.argv[1]
-TREE = ("bench", "bfm", "cmake", "data", "debian", "editors", "examples", "fuzz", "include", "man", "src", "tests", "tools", "web", "doc")
+TREE = ("bench", "bfm", "cmake", "data", "debian", "editors", "examples", "fuzz", "include", "man", "python", "src", "tests", "tools", "web", "doc")
 CODE = (".c", ".h", ".def", ".cpp", ".py", ".sh", ".cmake", ".txt", ".ts", ".tsx", ".mjs", ".sql", ".pl", ".in", ".scd", ".rb", ".java")
 LEFT_OUT = {"node_modules", "build", "corpus", "golden", "dist", "decisions", ".git"}
 GONE = re.compile(r"^##+ (What was tried|What was not done)")
