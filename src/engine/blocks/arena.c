@@ -3,6 +3,7 @@
 #include "blocks/arena.h"
 
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,25 +24,6 @@ static struct {
     void *bases[KEPT_SIZES][KEPT_OF_A_SIZE];
     size_t counts[KEPT_SIZES];
 } arena_kept = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
-static const struct arena_watcher *arena_watcher;
-
-void arena_watch(const struct arena_watcher *watcher)
-{
-    arena_watcher = watcher;
-}
-
-static void arena_say_came(const struct arena *region)
-{
-    if (arena_watcher)
-        arena_watcher->came(region->base, region->bytes);
-}
-
-static void arena_say_leaves(const struct arena *region, bool is_needed)
-{
-    if (arena_watcher && region->base)
-        arena_watcher->leaves(region->base, is_needed);
-}
 
 static void *arena_or_die(void *memory, size_t bytes)
 {
@@ -110,14 +92,12 @@ void arena_grow(struct arena *region, size_t bytes)
         return;
     while (wanted < bytes)
         wanted *= 2;
-    arena_say_leaves(region, true);
     if (region->base)
         region->base = mremap(region->base, region->bytes, wanted, MREMAP_MAYMOVE);
     else
         region->base = arena_map(wanted);
     arena_or_die(region->base, wanted);
     region->bytes = wanted;
-    arena_say_came(region);
     if (wanted >= HUGE_FROM)
         (void)madvise(region->base, wanted, MADV_HUGEPAGE);
 }
@@ -128,7 +108,6 @@ void arena_release_used(struct arena *region, size_t used_bytes)
     size_t used = used_bytes < region->bytes ? used_bytes : region->bytes;
     bool keep = region->base && used <= KEPT_USED_MOST;
 
-    arena_say_leaves(region, keep);
     if (keep)
         memset(region->base, 0, used);
     if (region->base && !(keep && arena_keep(region->base, region->bytes)))

@@ -8,7 +8,6 @@
 #ifndef TIDEMARK_BLOCKS_ARENA_H
 #define TIDEMARK_BLOCKS_ARENA_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 struct arena {
@@ -21,16 +20,6 @@ void arena_grow(struct arena *region, size_t bytes);
 void arena_release(struct arena *region);
 /* The same for an arena in which only the first `used_bytes` were ever written. */
 void arena_release_used(struct arena *region, size_t used_bytes);
-
-/* Is told of each arena of any thread, on that thread: when it has come, with its new place and
- * size when it has grown; and before it goes or moves. Until it returns, the arena is where it was.
- * `is_needed`: what is in the arena will be read again. */
-struct arena_watcher {
-    void (*came)(void *base, size_t bytes);
-    void (*leaves)(void *base, bool is_needed);
-};
-/* For the whole process, before there are threads. `watcher` must stay. */
-void arena_watch(const struct arena_watcher *watcher);
 
 /* Like calloc and realloc, but they do not fail. */
 void *arena_calloc(size_t count, size_t bytes);

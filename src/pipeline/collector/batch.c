@@ -3,9 +3,7 @@
  * directly. */
 #include "collector/batch.h"
 
-#include <stdint.h>
 #include <string.h>
-#include <sys/mman.h>
 
 /* From this length on, looking ahead within a run is enough. */
 enum { LONG_RUN_BYTES = 4 << 10 };
@@ -38,14 +36,4 @@ void batch_add(struct batch *batch, struct event_sink *sink, uint32_t thread, co
     memcpy(batch->records + batch->bytes, records, bytes);
     batch->bytes += bytes;
     batch_run_of(batch, thread)->bytes += (uint32_t)bytes;
-}
-
-void batch_rest(struct batch *batch)
-{
-    const uintptr_t page = 4096;
-    uintptr_t from = ((uintptr_t)batch->runs + page - 1) & ~(page - 1);
-    uintptr_t to = (uintptr_t)(batch + 1) & ~(page - 1);
-    if (batch->run_count == 0 && from < to)
-        madvise((void *)from, to - from, MADV_DONTNEED); /* larger pages: it fails, and nothing is
-                                                          * given back */
 }

@@ -27,7 +27,4 @@ void batch_add(struct batch *batch, struct event_sink *sink, uint32_t thread, co
 /* Replays the batch and empties it. */
 void batch_flush(struct batch *batch, struct event_sink *sink);
 
-/* Gives the memory of an empty batch back to the system. It comes again when records do. */
-void batch_rest(struct batch *batch);
-
 #endif

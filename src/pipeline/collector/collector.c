@@ -33,7 +33,6 @@
 #include "base/memory.h"
 #include "base/now.h"
 #include "collector/output_name.h"
-#include "collector/cold_arenas.h"
 #include "collector/expected_ranks.h"
 #include "collector/job_place.h"
 #include "collector/memory_bound.h"
@@ -229,7 +228,6 @@ int collector_open(struct collector **out, const struct collector_options *optio
         quota_bound_work();
         profile_writers_are_many();
         naming_keep_answers();
-        cold_arenas_prepare(); /* without it nothing is packed */
         job_place_disown();
     }
     int error = 0;

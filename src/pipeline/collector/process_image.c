@@ -21,7 +21,6 @@
 #include "base/human.h"
 #include "base/now.h"
 #include "base/ticks.h"
-#include "collector/cold_arenas.h"
 #include "collector/name_takeover.h"
 #include "collector/heat.h"
 #include "collector/look_schedule.h"
@@ -435,50 +434,6 @@ static void process_image_end_time(struct process_image *image)
         window_gate_time_out(&image->gate);
 }
 
-/* Whether memory of ranks that rest is given back. With more than 32 ranks to a turn, threads that
- * change the process's mappings wait for each other for seconds. */
-static bool process_image_may_rest(struct process_image *image)
-{
-    enum { CROWD_MOST = 32 };
-    unsigned crowd = quota_crowd();
-    image->was_thronged |= crowd > CROWD_MOST;
-    return crowd > 1 && !image->was_thronged;
-}
-
-/* A rank of many that has nothing to do gives back what its next event gets anew. */
-static void process_image_rest(struct process_image *image, uint64_t now_ns)
-{
-    enum { REST_NS = 2000000000 };
-    if (now_ns < image->next_rest_ns || !process_image_may_rest(image))
-        return;
-    image->next_rest_ns = now_ns + REST_NS;
-    ring_merge_rest(image->merge);
-    worker_rest_stack();
-}
-
-/* After a pass that took so many bytes. */
-static void process_image_do_regular_work(struct process_image *image, size_t bytes,
-                                          uint64_t now_ns)
-{
-    process_image_see_bound(image, now_ns);
-    process_image_sample_memory(image, now_ns);
-    process_image_flush_if_due(image, now_ns);
-    process_image_flush_trace_if_due(image, now_ns);
-    if (process_image_may_rest(image))
-        cold_arenas_pack(now_ns, bytes == 0);
-}
-
-/* How long to sleep after a pass that took so many bytes. */
-static uint64_t process_image_nap_ns(const struct process_image *image, size_t bytes,
-                                     uint64_t *sleep_ns)
-{
-    *sleep_ns = bytes                      ? process_image_pause_ns(SLEEP_MIN_NS, SLEEP_MAX_NS)
-                : *sleep_ns < SLEEP_MAX_NS ? 2 * *sleep_ns
-                                           : SLEEP_MAX_NS;
-    uint64_t nap_ns = *sleep_ns < image->sample_interval_ns ? image->sample_interval_ns : *sleep_ns;
-    return nap_ns < SLEEP_MAX_NS ? nap_ns : SLEEP_MAX_NS;
-}
-
 static void process_image_drain(struct process_image *image)
 {
     uint64_t sleep_ns = SLEEP_MIN_NS;
@@ -493,15 +448,19 @@ static void process_image_drain(struct process_image *image)
         process_image_begin_snapshot_if_asked(image);
         size_t bytes = process_image_pass(image);
         uint64_t now_ns = now_monotonic_ns();
-        process_image_do_regular_work(image, bytes, now_ns);
+        process_image_see_bound(image, now_ns);
+        process_image_sample_memory(image, now_ns);
+        process_image_flush_if_due(image, now_ns);
+        process_image_flush_trace_if_due(image, now_ns);
         if (bytes >= image->options.ring_bytes / 4)
             continue;
-        if (!bytes)
-            process_image_rest(image, now_ns);
+        sleep_ns = bytes                     ? process_image_pause_ns(SLEEP_MIN_NS, SLEEP_MAX_NS)
+                   : sleep_ns < SLEEP_MAX_NS ? 2 * sleep_ns
+                                             : SLEEP_MAX_NS;
+        uint64_t nap = sleep_ns < image->sample_interval_ns ? image->sample_interval_ns : sleep_ns;
         /* A pass that took nothing will take nothing until the watermark moves, so the thread
          * sleeps even if it is asked. */
-        process_image_sleep_until_asked(image, process_image_nap_ns(image, bytes, &sleep_ns),
-                                        bytes > 0);
+        process_image_sleep_until_asked(image, nap < SLEEP_MAX_NS ? nap : SLEEP_MAX_NS, bytes > 0);
     }
     if (!atomic_load(&image->ended) || image->how == IMAGE_END_DETACHED)
         process_image_look_last(image);
@@ -872,13 +831,10 @@ static bool process_image_begin(struct process_image *image)
 
 /* Only a few images complete at a time, so the memory for it does not grow with the processes that
  * have ended. The image whose name this one takes must complete first. That wait comes before the
- * turn, because no image may wait for another during its turn. A hundred ranks end at once, and
- * what they have waits packed. */
+ * turn, because no image may wait for another during its turn. */
 static void process_image_complete_in_turn(struct process_image *image)
 {
     name_takeover_wait(image->takes);
-    if (!image->was_thronged && quota_completion_is_busy())
-        cold_arenas_pack_all();
     quota_begin_completion();
     process_image_complete(image);
     process_image_hand_over(image);
@@ -900,8 +856,9 @@ static void process_image_finish(struct process_image *image)
         return; /* the eventfd's counter is full, so the collector wakes up anyway */
 }
 
-static void process_image_live(struct process_image *image)
+static void process_image_run(void *context)
 {
+    struct process_image *image = context;
     if (process_image_begin(image)) {
         atomic_store(&image->ready, true);
         quota_begin_life();
@@ -922,19 +879,6 @@ static void process_image_live(struct process_image *image)
     }
     shared_view_leave(&image->view);
     process_image_finish(image);
-}
-
-/* A trace's tables are used with each event. */
-static void process_image_run(void *context)
-{
-    struct process_image *image = context;
-    struct cold_arenas cold;
-    bool can_pack = image->options.node && !image->options.trace;
-    if (can_pack)
-        cold_arenas_begin(&cold);
-    process_image_live(image);
-    if (can_pack)
-        cold_arenas_end(&cold);
 }
 
 /* ---- From outside ---- */

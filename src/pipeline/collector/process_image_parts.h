@@ -119,8 +119,6 @@ struct process_image {
     char *sample_why;             /* why they changed, if it was not for the budget; NULL */
     uint64_t next_bound_ns,
         bound_seen_ns;        /* when the collector's memory is looked at (memory_bound.h) */
-    bool was_thronged;        /* too many ranks lived beside it to pack anything */
-    uint64_t next_rest_ns;    /* when it next gives memory back while it has nothing to do */
     uint64_t bound_had_bytes; /* the replay's memory when the level last rose for the bound */
     clockid_t program_clock;
     uint64_t replay_ns;            /* processor time of passes that took records */

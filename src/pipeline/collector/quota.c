@@ -243,24 +243,10 @@ unsigned quota_crowd(void)
     return crowd > 1 ? (unsigned)crowd : 1;
 }
 
-/* With the lock. */
-static bool quota_completes_enough(void)
-{
-    return quota.completing_most && quota.completing >= quota.completing_most;
-}
-
-bool quota_completion_is_busy(void)
-{
-    pthread_mutex_lock(&quota.lock);
-    bool is_busy = quota_completes_enough();
-    pthread_mutex_unlock(&quota.lock);
-    return is_busy;
-}
-
 void quota_begin_completion(void)
 {
     pthread_mutex_lock(&quota.lock);
-    while (quota_completes_enough())
+    while (quota.completing_most && quota.completing >= quota.completing_most)
         pthread_cond_wait(&quota.changed, &quota.lock);
     quota.completing++;
     pthread_mutex_unlock(&quota.lock);

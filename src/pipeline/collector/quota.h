@@ -59,8 +59,6 @@ size_t quota_images(size_t threads);
 size_t quota_backlog(void);
 /* Waits until few others complete a profile. */
 void quota_begin_completion(void);
-/* Whether it would wait now. */
-bool quota_completion_is_busy(void);
 void quota_end_completion(void);
 
 /* Bounds the turns at work. Work is a look at a live process or a flush of its profile. All ranks

@@ -417,11 +417,6 @@ size_t ring_merge_pass(struct ring_merge *merge, bool final)
     return ring_merge_replay_until(merge, final ? UINT64_MAX : watermark);
 }
 
-void ring_merge_rest(struct ring_merge *merge)
-{
-    batch_rest(merge->batch);
-}
-
 uint64_t ring_merge_reached(const struct ring_merge *merge)
 {
     return merge->reached;

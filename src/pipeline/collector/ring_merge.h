@@ -25,9 +25,6 @@ void ring_merge_free(struct ring_merge *merge);
 /* One pass. `final`: the program is gone, there is no watermark. Returns the bytes replayed. */
 size_t ring_merge_pass(struct ring_merge *merge, bool final);
 
-/* Gives back memory that the next pass gets anew. Between two passes. */
-void ring_merge_rest(struct ring_merge *merge);
-
 /* The time up to which the last pass has replayed everything; UINT64_MAX: all records were
  * replayed. */
 uint64_t ring_merge_reached(const struct ring_merge *merge);

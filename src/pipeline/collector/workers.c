@@ -6,7 +6,6 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -94,33 +93,4 @@ void worker_wait(struct worker_job *job)
 {
     while (!atomic_load(&job->over))
         syscall(SYS_futex, &job->over, FUTEX_WAIT_PRIVATE, 0, NULL, NULL, 0);
-}
-
-/* ---- Stacks ---- */
-
-/* The calling thread's, NULL if it is not known. */
-static char *worker_stack_end(void)
-{
-    pthread_attr_t own;
-    void *end = NULL;
-    size_t bytes;
-    if (pthread_getattr_np(pthread_self(), &own) != 0)
-        return NULL;
-    if (pthread_attr_getstack(&own, &end, &bytes) != 0)
-        end = NULL;
-    pthread_attr_destroy(&own);
-    return end;
-}
-
-/* Stacks grow downwards. What lies a little below this frame may be in use by the call itself. */
-__attribute__((noinline)) void worker_rest_stack(void)
-{
-    enum { KEPT = 16 << 10 };
-    static __thread char *end;
-    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-    if (!end)
-        end = worker_stack_end();
-    uintptr_t to = ((uintptr_t)__builtin_frame_address(0) - KEPT) & ~(page - 1);
-    if (end && to > (uintptr_t)end)
-        madvise(end, to - (uintptr_t)end, MADV_DONTNEED);
 }

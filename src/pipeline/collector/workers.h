@@ -19,7 +19,4 @@ int worker_begin(struct worker_job *job);
 /* Waits until the job is over. */
 void worker_wait(struct worker_job *job);
 
-/* Gives back what deep calls have left of the calling thread's stack. */
-void worker_rest_stack(void);
-
 #endif
