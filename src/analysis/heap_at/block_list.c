@@ -1,6 +1,7 @@
 /* Lists the blocks, or the mappings, that are alive at a moment of a trace. The records before the
- * moment are replayed, and what the live table and the mappings have then is matched, sorted and
- * shown. */
+ * moment are replayed, and what the live table and the mappings have then is visited: once for the
+ * call paths to be named, and once or more for the rows, a piece of the list each time
+ * (block_pick.h), so that the memory it takes is the replay's and a bounded number of rows. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 #include "base/array.h"
 #include "base/text.h"
 #include "base/text_table.h"
+#include "heap_at/block_pick.h"
 #include "heap_at/heap_at.h"
 #include "heap_at/times.h"
 #include "aggregate/frames.h"
@@ -18,22 +20,18 @@
 
 enum { LABEL = 15, FIGURE = 11, AGE = 10, THREAD = 9, ADDRESS = 18, KIND = 11, GAP = 2 };
 
-/* A block of the heap, or a piece of a mapping. */
-struct block_row {
-    struct replay_block block;
-    const char *kind; /* NULL: of the heap */
-};
-
 struct block_list {
     const struct trace *trace;
     const struct blocks_options *options;
     struct offline_clock clock;
     uint64_t ticks, until; /* the moment; records before it */
     struct replay *replay;
-    struct block_row *all;
-    size_t count, room, live_count;
-    uint64_t bytes, live_bytes;
-    bool no_memory;
+    void (*visit)(struct block_list *blocks, const struct block_row *row);
+    struct block_nodes nodes; /* of those that are wanted */
+    struct block_pick pick;
+    struct block_sum *sums; /* by node, of so many */
+    size_t sum_count;
+    uint64_t visited, count, bytes, live_count, live_bytes;
     struct profile *profile;
     bool *hidden, *wanted;
     bool *told; /* by node: its frames were written; NULL: each block has them */
@@ -73,27 +71,22 @@ static bool block_list_is_wanted(const struct block_list *blocks, const struct r
            (options->tid == UINT64_MAX || block_list_tid_of(blocks, block) == options->tid);
 }
 
-static void block_list_keep(struct block_list *blocks, const struct replay_block *block,
-                            const char *kind)
+/* ---- Visits -------------------------------------------------------------------------------- */
+
+static void block_list_visit_row(struct block_list *blocks, const struct replay_block *block,
+                                 const char *kind)
 {
-    blocks->live_count++;
-    blocks->live_bytes += block->size_bytes;
-    if (!block_list_is_wanted(blocks, block))
-        return;
-    if (!array_make_room(&blocks->all, &blocks->room, blocks->count, sizeof *blocks->all)) {
-        blocks->no_memory = true;
-        return;
-    }
-    blocks->all[blocks->count++] = (struct block_row){*block, kind};
+    const struct block_row row = {*block, kind, blocks->visited++};
+    blocks->visit(blocks, &row);
 }
 
-static void block_list_take(void *context, const struct replay_block *block)
+static void block_list_visit_block(void *context, const struct replay_block *block)
 {
-    block_list_keep(context, block, NULL);
+    block_list_visit_row(context, block, NULL);
 }
 
 /* Address space without access, or without a claim to memory, is no memory that was asked for. */
-static void block_list_take_mapping(void *context, const struct replay_mapping *mapping)
+static void block_list_visit_mapping(void *context, const struct replay_mapping *mapping)
 {
     const struct replay_block block = {.address = mapping->start,
                                        .size_bytes = mapping->end - mapping->start,
@@ -101,110 +94,84 @@ static void block_list_take_mapping(void *context, const struct replay_mapping *
                                        .node = mapping->node,
                                        .owner = UINT32_MAX};
     if (!mapping->is_reserved && !mapping->is_allocators)
-        block_list_keep(context, &block, mapping_kind_name(mapping->kind));
+        block_list_visit_row(context, &block, mapping_kind_name(mapping->kind));
 }
 
-static void block_list_take_all(struct block_list *blocks)
+/* All that is alive, in the same order each time. */
+static void block_list_visit_all(struct block_list *blocks,
+                                 void (*visit)(struct block_list *blocks,
+                                               const struct block_row *row))
 {
+    blocks->visit = visit;
+    blocks->visited = 0;
     if (blocks->options->of != MEMORY_MAPPED)
-        replay_live_blocks(blocks->replay, block_list_take, blocks);
+        replay_live_blocks(blocks->replay, block_list_visit_block, blocks);
     if (blocks->options->of != MEMORY_HEAP)
-        replay_mapped(blocks->replay, block_list_take_mapping, blocks);
+        replay_mapped(blocks->replay, block_list_visit_mapping, blocks);
 }
 
-/* Node 0 stands for a path that the trace lacks. */
-static void block_list_match(struct block_list *blocks)
-{
-    size_t kept = 0;
+/* ---- Names --------------------------------------------------------------------------------- */
 
-    for (size_t i = 0; i < blocks->count; i++) {
-        struct replay_block *block = &blocks->all[i].block;
-        if (block->node >= blocks->profile->node_count)
-            block->node = 0;
-        if (blocks->wanted && !blocks->wanted[block->node])
-            continue;
-        blocks->bytes += block->size_bytes;
-        blocks->all[kept++] = blocks->all[i];
-    }
-    blocks->count = kept;
+static void block_list_take_node(struct block_list *blocks, const struct block_row *row)
+{
+    blocks->live_count++;
+    blocks->live_bytes += row->block.size_bytes;
+    if (block_list_is_wanted(blocks, &row->block))
+        block_nodes_add(&blocks->nodes, row->block.node);
 }
 
-/* Names the call paths of the blocks, and drops blocks whose paths do not pass the filter. */
-static int block_list_name_blocks(struct block_list *blocks, size_t count)
+/* Names the call paths of the blocks that are wanted, and finds those that pass the filter. */
+static int block_list_name_blocks(struct block_list *blocks)
 {
-    uint32_t *nodes = malloc((count + 1) * sizeof *nodes);
-    struct offline_wanted wanted = {nodes, count};
-    int error;
-
+    struct offline_wanted wanted = {0};
+    uint32_t *nodes;
+    block_list_visit_all(blocks, block_list_take_node);
+    nodes = block_nodes_list(&blocks->nodes, &wanted.count);
+    block_nodes_release(&blocks->nodes);
     if (!nodes)
         return heap_at_no_memory();
-    for (size_t i = 0; i < count; i++)
-        nodes[i] = blocks->all[i].block.node;
-    error = offline_names(blocks->trace, SIZE_MAX, &wanted, &blocks->profile);
+    wanted.nodes = nodes;
+    int error = offline_names(blocks->trace, SIZE_MAX, &wanted, &blocks->profile);
     free(nodes);
     if (error)
         return error;
     if (blocks->options->pattern &&
         match_frames(blocks->profile, blocks->options->pattern, &blocks->wanted))
         return heap_at_no_memory();
-    block_list_match(blocks);
     blocks->hidden = blocks->options->style.hide_std ? frames_of_libraries_in_trace(blocks->profile)
                                                      : calloc(blocks->profile->line_count + 1, 1);
     return blocks->hidden ? 0 : heap_at_no_memory();
 }
 
-/* ---- Order --------------------------------------------------------------------------------- */
+/* ---- Rows ---------------------------------------------------------------------------------- */
 
-static int block_list_by_address(const void *a, const void *b)
+/* Node 0 stands for a path that the trace lacks. */
+static void block_list_take_row(struct block_list *blocks, const struct block_row *row)
 {
-    const struct replay_block *x = &((const struct block_row *)a)->block;
-    const struct replay_block *y = &((const struct block_row *)b)->block;
-
-    return (x->address > y->address) - (x->address < y->address);
+    if (!block_list_is_wanted(blocks, &row->block))
+        return;
+    struct block_row known = *row;
+    if (known.block.node >= blocks->profile->node_count)
+        known.block.node = 0;
+    if (blocks->wanted && !blocks->wanted[known.block.node])
+        return;
+    blocks->count++;
+    blocks->bytes += known.block.size_bytes;
+    block_pick_offer(&blocks->pick, &known);
 }
 
-static int block_list_by_size(const void *a, const void *b)
+/* The next rows of the list, `most` at most. */
+static int block_list_pick(struct block_list *blocks, uint64_t most)
 {
-    const struct replay_block *x = &((const struct block_row *)a)->block;
-    const struct replay_block *y = &((const struct block_row *)b)->block;
-
-    return x->size_bytes != y->size_bytes ? x->size_bytes < y->size_bytes ? 1 : -1
-                                          : block_list_by_address(a, b);
+    block_pick_begin(&blocks->pick, most);
+    blocks->count = blocks->bytes = 0;
+    block_list_visit_all(blocks, block_list_take_row);
+    return block_pick_end(&blocks->pick) ? heap_at_no_memory() : 0;
 }
 
-static int block_list_by_age(const void *a, const void *b)
+static uint64_t block_list_shown(const struct block_list *blocks)
 {
-    const struct replay_block *x = &((const struct block_row *)a)->block;
-    const struct replay_block *y = &((const struct block_row *)b)->block;
-
-    return x->birth_ticks != y->birth_ticks ? x->birth_ticks > y->birth_ticks ? 1 : -1
-                                            : block_list_by_address(a, b);
-}
-
-static int block_list_by_path(const void *a, const void *b)
-{
-    const struct replay_block *x = &((const struct block_row *)a)->block;
-    const struct replay_block *y = &((const struct block_row *)b)->block;
-
-    return x->node != y->node ? x->node > y->node ? 1 : -1 : block_list_by_size(a, b);
-}
-
-static void block_list_sort(struct block_list *blocks)
-{
-    static int (*const orders[])(const void *, const void *) = {
-        [BLOCKS_BY_SIZE] = block_list_by_size,
-        [BLOCKS_BY_AGE] = block_list_by_age,
-        [BLOCKS_BY_ADDRESS] = block_list_by_address,
-        [BLOCKS_BY_PATH] = block_list_by_path,
-    };
-
-    if (blocks->count)
-        qsort(blocks->all, blocks->count, sizeof *blocks->all, orders[blocks->options->order]);
-}
-
-static size_t block_list_shown(const struct block_list *blocks)
-{
-    size_t top = blocks->options->style.top;
+    uint64_t top = blocks->options->style.top;
 
     return top && top < blocks->count ? top : blocks->count;
 }
@@ -320,23 +287,33 @@ static int block_list_put(FILE *file, struct strbuf *out)
     return failed ? -errno : 0;
 }
 
-static int block_list_show_text(FILE *file, const struct block_list *blocks)
+static int block_list_write_head(FILE *file, const struct block_list *blocks)
 {
     const struct heap_at_style *how = &blocks->options->style;
     const struct style style = {how->colour, how->utf8, how->columns};
     struct strbuf out = STRBUF_INIT;
-    int error;
 
     block_list_add_head(&out, blocks);
     if (blocks->count)
         block_list_add_headings(&out, &style, blocks);
-    error = block_list_put(file, &out);
-    for (size_t i = 0; i < block_list_shown(blocks) && !error; i++) {
-        block_list_add_row(&out, &style, blocks, &blocks->all[i]);
+    int error = block_list_put(file, &out);
+    strbuf_release(&out);
+    return error;
+}
+
+static int block_list_write_rows(FILE *file, const struct block_list *blocks)
+{
+    const struct heap_at_style *how = &blocks->options->style;
+    const struct style style = {how->colour, how->utf8, how->columns};
+    struct strbuf out = STRBUF_INIT;
+    int error = 0;
+
+    for (size_t i = 0; i < blocks->pick.count && !error; i++) {
+        block_list_add_row(&out, &style, blocks, &blocks->pick.rows[i]);
         error = block_list_put(file, &out);
     }
     strbuf_release(&out);
-    return !error && fflush(file) ? -errno : error;
+    return error;
 }
 
 /* ---- JSON lines ---------------------------------------------------------------------------- */
@@ -383,17 +360,13 @@ static int block_list_write_line(FILE *file, const struct block_list *blocks,
     return ferror(file) ? -(errno ? errno : EIO) : 0;
 }
 
-static int block_list_show_json(FILE *file, struct block_list *blocks)
+static int block_list_write_lines(FILE *file, struct block_list *blocks)
 {
     int error = 0;
 
-    if (blocks->options->paths_once)
-        blocks->told = calloc(blocks->profile->node_count + 1, sizeof *blocks->told);
-    if (blocks->options->paths_once && !blocks->told)
-        return heap_at_no_memory();
-    for (size_t i = 0; i < block_list_shown(blocks) && !error; i++)
-        error = block_list_write_line(file, blocks, &blocks->all[i]);
-    return !error && fflush(file) ? -errno : error;
+    for (size_t i = 0; i < blocks->pick.count && !error; i++)
+        error = block_list_write_line(file, blocks, &blocks->pick.rows[i]);
+    return error;
 }
 
 /* ---- The whole ----------------------------------------------------------------------------- */
@@ -418,8 +391,8 @@ static int block_list_find(struct block_list *blocks)
     return 0;
 }
 
-/* The wanted blocks at the moment, in no order. */
-static int block_list_make(struct block_list *blocks)
+/* Replays up to the moment. */
+static int block_list_replay(struct block_list *blocks)
 {
     offline_clock(blocks->trace, &blocks->clock);
     int error = block_list_find(blocks);
@@ -433,28 +406,32 @@ static int block_list_make(struct block_list *blocks)
     error = heap_at_replay(&replay);
     blocks->replay = replay.replay;
     blocks->missing_blocks = replay.missing_blocks;
-    if (error)
-        return error;
-    block_list_take_all(blocks);
-    return blocks->no_memory ? heap_at_no_memory() : 0;
+    return error;
 }
 
-static int block_list_add_up(struct block_list *blocks, size_t node_count, struct block_sums *sums)
+static void block_list_add_up(struct block_list *blocks, const struct block_row *row)
 {
-    sums->list = calloc(blocks->count + 1, sizeof *sums->list);
+    if (!block_list_is_wanted(blocks, &row->block))
+        return;
+    size_t node = row->block.node < blocks->sum_count ? row->block.node : 0;
+    blocks->sums[node].bytes += row->block.size_bytes;
+    blocks->sums[node].count++;
+}
+
+/* Sums of all nodes while they are made; then those of nodes that have blocks. */
+static int block_list_make_sums(struct block_list *blocks, size_t node_count,
+                                struct block_sums *sums)
+{
+    blocks->sum_count = node_count;
+    blocks->sums = sums->list = calloc(node_count + 1, sizeof *sums->list);
     if (!sums->list)
         return heap_at_no_memory();
-    for (size_t i = 0; i < blocks->count; i++)
-        if (blocks->all[i].block.node >= node_count)
-            blocks->all[i].block.node = 0;
-    if (blocks->count)
-        qsort(blocks->all, blocks->count, sizeof *blocks->all, block_list_by_path);
-    for (size_t i = 0; i < blocks->count; i++) {
-        const struct replay_block *block = &blocks->all[i].block;
-        if (!sums->count || sums->list[sums->count - 1].node != block->node)
-            sums->list[sums->count++].node = block->node;
-        sums->list[sums->count - 1].bytes += block->size_bytes;
-        sums->list[sums->count - 1].count++;
+    block_list_visit_all(blocks, block_list_add_up);
+    for (size_t node = 0; node <= node_count; node++) {
+        const struct block_sum sum = {(uint32_t)node, sums->list[node].bytes,
+                                      sums->list[node].count};
+        if (sum.count)
+            sums->list[sums->count++] = sum;
     }
     return 0;
 }
@@ -466,30 +443,48 @@ int block_list_sums(const struct trace *trace, const struct blocks_options *opti
     struct block_list blocks = {.trace = trace, .options = &wanted};
     wanted.tid = UINT64_MAX;
     *sums = (struct block_sums){0};
-    int error = block_list_make(&blocks);
+    int error = block_list_replay(&blocks);
     if (!error)
-        error = block_list_add_up(&blocks, node_count, sums);
+        error = block_list_make_sums(&blocks, node_count, sums);
     sums->time_ns = heap_at_ns(&blocks.clock, blocks.ticks);
     sums->missing_blocks = blocks.missing_blocks;
     replay_free(blocks.replay);
-    free(blocks.all);
     return error;
+}
+
+/* Piece by piece: each is picked from all that is alive. */
+static int block_list_show_all(FILE *out, struct block_list *blocks)
+{
+    const struct heap_at_style *how = &blocks->options->style;
+    int error = block_list_pick(blocks, how->top ? how->top : UINT64_MAX);
+    uint64_t left = block_list_shown(blocks);
+
+    if (blocks->options->paths_once &&
+        !(blocks->told = calloc(blocks->profile->node_count + 1, sizeof *blocks->told)))
+        error = heap_at_no_memory();
+    if (!error && !how->json)
+        error = block_list_write_head(out, blocks);
+    while (!error && left && blocks->pick.count) {
+        error =
+            how->json ? block_list_write_lines(out, blocks) : block_list_write_rows(out, blocks);
+        left -= blocks->pick.count;
+        if (!error && left)
+            error = block_list_pick(blocks, left);
+    }
+    return !error && fflush(out) ? -errno : error;
 }
 
 int block_list_show(FILE *out, const struct trace *trace, const struct blocks_options *options)
 {
-    struct block_list blocks = {.trace = trace, .options = options};
-    int error = block_list_make(&blocks);
+    struct block_list blocks = {.trace = trace, .options = options, .pick.order = options->order};
+    int error = block_list_replay(&blocks);
     if (!error)
-        error = block_list_name_blocks(&blocks, blocks.count);
-    if (!error) {
-        block_list_sort(&blocks);
-        error = options->style.json ? block_list_show_json(out, &blocks)
-                                    : block_list_show_text(out, &blocks);
-    }
+        error = block_list_name_blocks(&blocks);
+    if (!error)
+        error = block_list_show_all(out, &blocks);
     replay_free(blocks.replay);
     profile_free(blocks.profile);
-    free(blocks.all);
+    block_pick_release(&blocks.pick);
     free(blocks.hidden);
     free(blocks.told);
     free(blocks.wanted);

@@ -6,8 +6,8 @@
  * holders.c makes sites of what is alive at the moment and at the peak, in a profile of names
  * alone, so that functions follow as they do for any profile. Of the heap it needs no replay: the
  * trace's own sums say what is alive. level_at.c replays what is mapped. block_list.c replays up to
- * the moment and lists the live blocks. event_list.c streams records. Text and JSON of each are
- * beside it. */
+ * the moment and lists the live blocks, in an order that block_pick.c has. event_list.c streams
+ * records. Text and JSON of each are beside it. */
 #ifndef TIDEMARK_HEAP_AT_HEAP_AT_H
 #define TIDEMARK_HEAP_AT_HEAP_AT_H
 

@@ -17,15 +17,23 @@
  * order of numbers: another order makes it write beyond an array. The empty block, which is never
  * allocated, is the last. Number 0 passes for "no last allocation" where a block of it is freed, so
  * one block alone has it, the opening: a temporary one, for which that is right, or one that is
- * never freed. Where there is neither, heaptrack says one temporary block too many. */
+ * never freed. Where there is neither, heaptrack says one temporary block too many.
+ *
+ * The format has no event for many blocks, so a file has as many as the profile has blocks. A
+ * profile with more than can be written is refused before the first line. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include "export/exporting.h"
 #include "aggregate/facts.h"
 #include "base/digits.h"
+#include "base/human.h"
 #include "base/memory.h"
 
 enum { PAGE_BYTES = 4096 };
+/* Some 80 GB. */
+#define EVENTS_MOST 10000000000
+#define MANY        1e19 /* and more */
 
 /* The block of the first allocation. */
 struct export_heaptrack_opening {
@@ -193,6 +201,35 @@ static void export_heaptrack_divide(struct export_heaptrack_site *site,
         .bytes = export_heaptrack_less(born.bytes + kept.bytes, peak.bytes + left.bytes)};
     site->temporary = export_heaptrack_least(temporary, site->others.count);
     site->is_last = temporary > site->others.count && site->peak.count;
+}
+
+/* About: exact while it matters. */
+static double export_heaptrack_count_events(const struct exporting *exporting)
+{
+    double events = 0;
+    for (size_t i = 0; i < exporting->profile->site_count; i++) {
+        struct export_heaptrack_site site = {0};
+        struct profile_site room;
+        if (!export_wants(exporting, i))
+            continue;
+        export_heaptrack_divide(&site, &profile_site_at(exporting->profile, i, &room)->metrics);
+        events += 3 * (double)site.others.count - (double)site.temporary;
+        events += (double)site.kept.count + 2 * (double)site.peak.count + (double)site.late.count;
+    }
+    return events;
+}
+
+static int export_heaptrack_check(struct exporting *exporting)
+{
+    double events = export_heaptrack_count_events(exporting);
+    if (events <= EVENTS_MOST)
+        return 0;
+    return export_fail(
+        exporting, -EFBIG,
+        "heaptrack files have an event for each block that comes or goes, here %s of "
+        "them, and no more than %s are written: choose another format, dhat or pprof "
+        "for example",
+        human_count((uint64_t)(events < MANY ? events : MANY)).text, human_count(EVENTS_MOST).text);
 }
 
 static void export_heaptrack_add_info(struct export_heaptrack *heaptrack, uint64_t size,
@@ -450,8 +487,11 @@ int export_heaptrack(struct exporting *exporting)
 {
     const struct profile *profile = exporting->profile;
     struct export_heaptrack heaptrack = {.exporting = exporting};
-    struct export_heaptrack_site *sites = calloc(profile->site_count + 1, sizeof *sites);
     size_t last;
+    int error = export_heaptrack_check(exporting);
+    if (error)
+        return error;
+    struct export_heaptrack_site *sites = calloc(profile->site_count + 1, sizeof *sites);
     heaptrack.trace_of = calloc(profile->node_count + 1, sizeof *heaptrack.trace_of);
     if (!sites || !heaptrack.trace_of)
         memory_exhausted();

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 #include <cmocka.h>
 #include "export/export.h"
 
@@ -371,6 +372,26 @@ static void no_blocks_at_the_peak(void **state)
     }
 }
 
+/* An event for each block has an end only where the blocks have one; sums are written all the same.
+ */
+static void more_blocks_than_can_be_written(void **state)
+{
+    (void)state;
+    struct profile *profile = make_profile();
+    for (size_t i = 0; i < 2; i++) {
+        sites[i].metrics.alloc_count = figure_of(1ULL << 60);
+        sites[i].metrics.alloc_bytes = figure_of(1ULL << 62);
+    }
+    settle(profile);
+    alarm(10); /* ends the test where the file has no end */
+    assert_null(written(profile, "heaptrack"));
+    char *dhat = written(profile, "dhat");
+    alarm(0);
+    assert_non_null(dhat);
+    free(dhat);
+    profile_free(profile);
+}
+
 static void metrics(void **state)
 {
     (void)state;
@@ -384,10 +405,15 @@ static void metrics(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_formats), cmocka_unit_test(unknown_metrics),
-        cmocka_unit_test(only_a_peak), cmocka_unit_test(no_reallocations),
-        cmocka_unit_test(no_peak),     cmocka_unit_test(no_blocks_at_the_peak),
-        cmocka_unit_test(metrics),     cmocka_unit_test(shares_beyond_their_peak),
+        cmocka_unit_test(all_formats),
+        cmocka_unit_test(unknown_metrics),
+        cmocka_unit_test(only_a_peak),
+        cmocka_unit_test(no_reallocations),
+        cmocka_unit_test(no_peak),
+        cmocka_unit_test(no_blocks_at_the_peak),
+        cmocka_unit_test(metrics),
+        cmocka_unit_test(shares_beyond_their_peak),
+        cmocka_unit_test(more_blocks_than_can_be_written),
     };
     unsigned seed = getenv("SEED") ? (unsigned)atoi(getenv("SEED")) : (unsigned)time(NULL);
     printf("seed %u\n", seed);
