@@ -36,7 +36,7 @@ jq -c '.program | [.alloc_count, .alloc_bytes, .free_count, .temporary_count, .s
 jq -c '.threads[0] | [.alloc_count, .malloc_count, .live_bytes]' json
 jq -c '.timeline.buckets[0] | [.alloc_count, .free_bytes]' json
 tidemark report --show=threads,reallocs,sizes p.tmk | grep -c '18\.4 E\|16\.0 EiB'
-tidemark insight p.tmk | grep -o 'Only large blocks and one smaller one for each 8.00 KiB'
+tidemark insight p.tmk | grep -o 'Only large blocks and one smaller one for each 8.00 KiB or more'
 for format in heaptrack dhat; do
     try tidemark export -t $format -o - p.tmk
     sentence "allocated in all"

@@ -7,6 +7,9 @@
 #include "aggregate/facts.h"
 #include "model/figure_human.h"
 
+/* How often the interval of a recording of pages may be doubled (wire.h, WIRE_PAGE_LEVELS). */
+enum { PAGES_DOUBLINGS = 3 };
+
 static double estimate_sigma_bytes(const struct profile *profile, struct figure variance)
 {
     return (double)profile->sample_bytes * sqrt(figure_double(variance) / 1024);
@@ -66,9 +69,11 @@ struct human estimate_count(const struct profile *profile, struct figure count)
     return about;
 }
 
+/* e^-3 = 5 %. Of pages a thread's interval may have been doubled, and children of a process begin
+ * with it. No figure says whether it was. */
 uint64_t estimate_unseen(const struct profile *profile)
 {
-    return 3 * facts_sample_bytes(profile); /* e^-3 = 5 % */
+    return 3 * facts_sample_bytes(profile) << (profile->pages ? PAGES_DOUBLINGS : 0);
 }
 
 bool estimate_is_empty(const struct profile *profile)

@@ -44,8 +44,8 @@ static void rule_loss_title(struct insight *insight, const struct profile *profi
                       human_exact(losses->replaced).text, losses->replaced == 1 ? "" : "s");
     else if (profile->pages)
         insight_title(insight,
-                      "Only large blocks and one smaller one for each %s were recorded: figures "
-                      "are estimates",
+                      "Only large blocks and one smaller one for each %s or more were recorded: "
+                      "figures are estimates",
                       human_bytes(losses->sample_bytes).text);
     else if (losses->sample_bytes && profile_get(profile, PROFILE_META_SAMPLE_WHY))
         insight_title(insight,

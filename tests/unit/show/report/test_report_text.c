@@ -241,9 +241,8 @@ static void a_sample_says_so_in_json(void **state)
     free(text);
 }
 
-static void nothing_in_a_sample_is_less_than_three_intervals(void **state)
+static void check_says_of_nothing(const char *wanted)
 {
-    (void)state;
     struct report_options options = usual();
     struct figure live_count = profile->program.total.live_count;
     char *text = NULL;
@@ -252,9 +251,26 @@ static void nothing_in_a_sample_is_less_than_three_intervals(void **state)
     profile->program.total.live_count = figure_of(0);
     assert_int_equal(report_text(out, profile, &options), 0);
     fclose(out);
-    assert_non_null(strstr(text, "nothing of the sample: less than 1.50 MiB in all (95 %)"));
+    assert_non_null(strstr(text, wanted));
     profile->program.total.live_count = live_count;
     free(text);
+}
+
+static void nothing_in_a_sample_is_less_than_three_intervals(void **state)
+{
+    (void)state;
+    check_says_of_nothing("nothing of the sample: less than 1.50 MiB in all (95 %)");
+}
+
+/* Of pages the interval may have been doubled three times (doc/METRICS.md). */
+static void nothing_of_pages_is_less_than_three_of_the_widest(void **state)
+{
+    (void)state;
+    profile->pages = true;
+    profile->sample_bytes = 8192;
+    check_says_of_nothing("nothing of the sample: less than 192 KiB in all (95 %)");
+    profile->sample_bytes = INTERVAL;
+    profile->pages = false;
 }
 
 static void of_an_empty_sample_nothing_is_known(void **state)
@@ -381,6 +397,7 @@ int main(void)
         cmocka_unit_test(a_sample_says_how_sure_it_is),
         cmocka_unit_test(a_sample_says_so_in_json),
         cmocka_unit_test(nothing_in_a_sample_is_less_than_three_intervals),
+        cmocka_unit_test(nothing_of_pages_is_less_than_three_of_the_widest),
         cmocka_unit_test(of_an_empty_sample_nothing_is_known),
         cmocka_unit_test(no_line_is_wider_than_asked),
     };
