@@ -181,8 +181,9 @@ static void diff_text_add_run(struct diff_writing *writing, const struct diff_ru
     }
     strbuf_add_string(&line, end.data);
     if (run->profile->sample_bytes)
-        strbuf_addf(&line, ", a sample (one in %s)",
-                    human_bytes(facts_sample_bytes(run->profile)).text);
+        strbuf_addf(&line, ", a sample (one in %s%s)",
+                    human_bytes(facts_sample_bytes(run->profile)).text,
+                    run->profile->pages ? " or more" : "");
     if (*facts_stacks(run->profile))
         strbuf_addf(&line, ", call paths: %s", facts_stacks(run->profile));
     if (tool)

@@ -47,7 +47,9 @@ const ledgerParts: readonly [string, string, string][] = [
 function intervalsOf({ changes, pages, interval_bytes }: NonNullable<Summary["sampled"]>): string {
     const each = (value: number) => format(value, "bytes");
     if (!changes?.length)
-        return `${pages ? "blocks from 64 KiB on, and one smaller block for " : ""}each ${each(interval_bytes)}`;
+        return pages
+            ? `blocks from 64 KiB on, and one smaller block for each ${each(interval_bytes)} or more`
+            : `each ${each(interval_bytes)}`;
     const later = changes.map((change, at) =>
         at === 0
             ? each(change.interval_bytes)
