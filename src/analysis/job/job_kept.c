@@ -24,12 +24,7 @@ enum { MAGIC_BYTES = sizeof magic - 1, ENTRY_BYTES = 3 + JOB_FIGURES };
 
 static void job_kept_put_entry(struct strbuf *out, const struct job_entry *entry)
 {
-    bool has_through = entry->kind == JOB_FUNCTION && entry->through && *entry->through;
-    bytes_put(out, has_through ? JOB_KINDS : entry->kind);
-    bytes_put_string(out, entry->name);
-    bytes_put_string(out, entry->module);
-    if (has_through)
-        bytes_put_string(out, entry->through);
+    job_summary_put_entry_name(out, entry);
     for (int i = 0; i < JOB_FIGURES; i++)
         bytes_put(out, (uint64_t)entry->of[i].sum);
 }

@@ -116,8 +116,7 @@ void job_summary_put_rank(struct strbuf *out, const struct job_rank *rank)
     job_summary_put_levels(out, rank->resident_max);
 }
 
-/* The kind JOB_KINDS is that of a function with a wrapper, whose name follows. */
-static void job_summary_put_entry(struct strbuf *out, const struct job_entry *entry)
+void job_summary_put_entry_name(struct strbuf *out, const struct job_entry *entry)
 {
     bool has_through = entry->kind == JOB_FUNCTION && entry->through && *entry->through;
     bytes_put(out, has_through ? JOB_KINDS : entry->kind);
@@ -125,6 +124,11 @@ static void job_summary_put_entry(struct strbuf *out, const struct job_entry *en
     bytes_put_string(out, entry->module);
     if (has_through)
         bytes_put_string(out, entry->through);
+}
+
+static void job_summary_put_entry(struct strbuf *out, const struct job_entry *entry)
+{
+    job_summary_put_entry_name(out, entry);
     for (int i = 0; i < JOB_FIGURES; i++) {
         const struct job_sum *sum = &entry->of[i];
         bytes_put(out, sum->ranks);
