@@ -55,6 +55,8 @@ start 4 a stop.a
 began 4
 until_true one_collector a
 wc -l <collectors.a
+pid=$(cat collectors.a)
+ps -o sid=,pgid= -p $pid,$$ | awk '{ session[NR] = $1; group[NR] = $2 } END { print "session " (session[1] == session[2] ? "of its ranks" : "of its own") ", process group " (group[1] == group[2] ? "of its ranks" : "of its own") }'
 touch stop.a
 ended 0 1 2 3 4
 all_ended a 5
