@@ -62,3 +62,34 @@ for lua in $luas; do
     done
 done >result 2>&1
 sort -u result
+
+# Functions that are made, called once and forgotten have each its line, though others have their addresses later: a table
+# of 40 kB each, which is two blocks.
+cat >forgotten.lua <<'L'
+math.randomseed(1)
+local load = loadstring or load
+local big = load("return {" .. string.rep("1,", 2500) .. "}", "@big.lua")
+local want, kept = {}, {}
+function forgotten_big() return big() end
+for i = 1, 20000 do
+  local lines = math.random(0, 3)
+  local made = load("return function() \n" .. string.rep("\n", lines) .. "local x = forgotten_big()\n" .. string.rep("\n", 4 - lines) ..
+                    "return x end", "@made.lua")()
+  made()
+  want[2 + lines] = (want[2 + lines] or 0) + 1
+  if i % 3 == 0 then kept[#kept + 1] = string.rep("z", 100) .. i end
+  if i % 50 == 0 then kept[#kept + 1] = made end
+end
+for line, count in pairs(want) do print("made.lua:" .. line .. " " .. count) end
+L
+for lua in $luas; do
+    tidemark record -q -o forgotten.tmk "$lua" forgotten.lua | sort >want
+    echo "$(wc -l <want) lines"
+    query forgotten.tmk "WITH RECURSIVE up(count, path, text) AS (
+            SELECT alloc_count / 2, path, '' FROM site WHERE size_max BETWEEN 40000 AND 41000
+            UNION ALL SELECT count, path.parent, CASE WHEN file.path LIKE '%made.lua' THEN 'made.lua:' || frame.line ELSE text END
+            FROM up JOIN path ON path.id = up.path LEFT JOIN location_frame AS frame USING (location)
+                LEFT JOIN function ON function.id = frame.function LEFT JOIN file ON file.id = function.file)
+        SELECT text || ' ' || sum(count) FROM up WHERE path = 0 AND text != '' GROUP BY text" | sort | diff - want
+done >result 2>&1
+sort -u result

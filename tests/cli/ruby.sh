@@ -86,3 +86,22 @@ if ruby -e 'exit RUBY_VERSION.to_f >= 3' 2>/dev/null; then
 else
     echo 1
 fi
+
+# The collector allocates too, between the steps of a long collection; native methods are not read then. The block that the
+# program makes next in the same place has its native method all the same. Each place is a new one: another depth.
+cat >collect.rb <<'L'
+def big() = 'y' * 6_000
+def down(n) = n == 0 ? big : down(n - 1)
+wide = Array.new(30) { Array.new(10_000) { Object.new } }
+20.times do
+  GC.start(immediate_mark: false, immediate_sweep: false)
+  800.times { |n| down(n) }
+end
+L
+if ruby -e 'exit RUBY_VERSION.to_f >= 3' 2>/dev/null; then
+    tidemark record -q -o collect.tmk ruby collect.rb
+    query collect.tmk "SELECT function.name, sum(alloc_bytes) / 6001 >= 15900 FROM site JOIN path ON path.id = site.path JOIN location_frame AS frame USING (location)
+        JOIN function ON function.id = frame.function WHERE site.size_max BETWEEN 6000 AND 6001 GROUP BY function.name"
+else
+    echo '*|1'
+fi

@@ -685,17 +685,33 @@ static void script_paths_keep(struct cached_path *cached, uint64_t key, uint32_t
     cached->key = node ? key : 0;
 }
 
-/* `frames_key`: the hash of the interpreted frames. */
+/* The place of a path in thread->merged, and its key there. */
+static struct cached_path *script_paths_merged(struct script_thread *thread, uint64_t hash,
+                                               uint64_t *key)
+{
+    *key = hash_u64(hash) | 1;
+    return &thread->merged[*key >> 32 & (CACHE_PATHS - 1)];
+}
+
+/* `frames_key`: the hash of the interpreted frames. *is_whole: frames may be left out of the path
+ * that are on the same stack at another moment. Such a path has a key of its own, so that it does
+ * not stand for the whole one later. */
 static uint32_t __attribute__((noinline))
 script_paths_find_merged(struct script_thread *thread, uint32_t native, uint64_t epoch,
-                         uint64_t frames_key)
+                         uint64_t frames_key, bool *is_whole)
 {
     const struct native_step *step = script_paths_step(thread, native);
     bool may_be_known = !step->is_end && step->passed <= PASSED_MOST, by_step;
-    uint64_t key = hash_u64(step->ip) + (step->next | (uint64_t)step->is_call << 32);
+    uint64_t hash = hash_u64(step->ip) + (step->next | (uint64_t)step->is_call << 32), key;
 
-    key = hash_u64(frames_key + hash_u64(hash_u64(key) + (paths_retired() ^ epoch << 32))) | 1;
-    struct cached_path *cached = &thread->merged[key >> 32 & (CACHE_PATHS - 1)];
+    hash = frames_key + hash_u64(hash_u64(hash) + (paths_retired() ^ epoch << 32));
+    struct cached_path *cached = script_paths_merged(thread, hash, &key);
+    *is_whole = true;
+    if (may_be_known && cached->key == key)
+        return cached->node;
+    *is_whole = !script_paths_runtime->reads_all || script_paths_runtime->reads_all();
+    if (!*is_whole)
+        cached = script_paths_merged(thread, hash + 1, &key);
     if (may_be_known && cached->key == key)
         return cached->node;
     uint32_t node = script_paths_merge(thread, native, epoch, &by_step);
@@ -753,8 +769,10 @@ static inline __attribute__((always_inline)) uint32_t script_paths_of(struct scr
     struct cached_path *cached = &script->paths[whole >> 32 & (CACHE_PATHS - 1)];
     if (likely(cached->key == whole))
         return cached->node;
-    uint32_t node = script_paths_find_merged(script, native, epoch, key);
-    script_paths_keep(cached, whole, node);
+    bool is_whole;
+    uint32_t node = script_paths_find_merged(script, native, epoch, key, &is_whole);
+    if (is_whole)
+        script_paths_keep(cached, whole, node);
     return node ? node : native;
 }
 

@@ -532,16 +532,17 @@ static inline uint64_t lua_line_key(const struct script_frame *frame)
     return at % lua.layout->line_bytes || !script_is_there(at) ? 0 : *(const uint32_t *)at;
 }
 
-/* Of a frame that was just read. Code is freed and made anew, so what it says counts, too. */
+/* Of a frame that was just read. Code is freed and made anew, so what it says counts, too. Addresses
+ * differ in the bits that lines have, so each word has all bits of the key. */
 static inline uint64_t lua_frame_key(const struct script_frame *frame)
 {
-    uint64_t key = frame->code * 3 ^ frame->instruction;
+    uint64_t key = frame->code * 0x9E3779B97F4A7C15ull ^ frame->instruction;
 
     if (frame->kind & KIND_NATIVE)
         return key;
     uint64_t line = *(const uint32_t *)(frame->code + lua.layout->first_line);
     key ^= lua_string_key(*(const uintptr_t *)(frame->code + lua.layout->source)) * 5;
-    return key ^ line << 40 ^ lua_line_key(frame) << 20;
+    return key + line * 0xC2B2AE3D27D4EB4Full + lua_line_key(frame) * 0xD6E8FEB86659FD93ull;
 }
 
 uint64_t lua_stack_key(void)
@@ -865,7 +866,18 @@ static uint64_t lua_key_of_frame(const struct script_frame *frame)
 }
 
 const struct runtime lua_runtime = {
-    "/lua",         lua_module,        lua_forget,    lua_is_call,      false,
-    false,          lua_stack,         lua_identity,  lua_key_of_frame, lua_line,
-    lua_first_line, lua_function_name, lua_file_name,
+    "/lua",
+    lua_module,
+    lua_forget,
+    lua_is_call,
+    false,
+    false,
+    lua_stack,
+    NULL,
+    lua_identity,
+    lua_key_of_frame,
+    lua_line,
+    lua_first_line,
+    lua_function_name,
+    lua_file_name,
 };

@@ -503,7 +503,18 @@ static size_t perl_file_name(const struct script_frame *frame, char *to, size_t 
 }
 
 const struct runtime perl_runtime = {
-    "/perl",         perl_module,        perl_forget,    perl_is_call,   false,
-    false,           perl_stack,         perl_identity,  perl_frame_key, perl_line,
-    perl_first_line, perl_function_name, perl_file_name,
+    "/perl",
+    perl_module,
+    perl_forget,
+    perl_is_call,
+    false,
+    false,
+    perl_stack,
+    NULL,
+    perl_identity,
+    perl_frame_key,
+    perl_line,
+    perl_first_line,
+    perl_function_name,
+    perl_file_name,
 };

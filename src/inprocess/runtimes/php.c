@@ -293,7 +293,7 @@ static inline uint64_t php_function_key(const struct script_frame *frame)
     if ((frame->kind & TYPE_MASK) == TYPE_INTERNAL)
         return hash_u64(key);
     const uintptr_t *file = (const uintptr_t *)(frame->code + php.layout->file);
-    key ^= php_string_key(function[FUNCTION_NAME / sizeof *function]) * 3;
+    key ^= php_string_key(function[FUNCTION_NAME / sizeof *function]) * 0x9E3779B97F4A7C15ull;
     key ^= php_string_key(file[0]) ^ (uint64_t)(uint32_t)file[1] << 32;
     return hash_u64(key);
 }
@@ -390,7 +390,18 @@ static size_t php_file_name(const struct script_frame *frame, char *to, size_t r
 }
 
 const struct runtime php_runtime = {
-    "/php",         php_module,        php_forget,    php_is_call,   true,
-    false,          php_stack,         php_identity,  php_frame_key, php_line,
-    php_first_line, php_function_name, php_file_name,
+    "/php",
+    php_module,
+    php_forget,
+    php_is_call,
+    true,
+    false,
+    php_stack,
+    NULL,
+    php_identity,
+    php_frame_key,
+    php_line,
+    php_first_line,
+    php_function_name,
+    php_file_name,
 };

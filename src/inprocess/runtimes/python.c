@@ -375,6 +375,7 @@ const struct runtime python_runtime = {
     false,
     true,
     python_stack,
+    NULL,
     python_identity,
     python_frame_key,
     python_line,

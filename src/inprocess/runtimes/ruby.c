@@ -434,7 +434,7 @@ static uint32_t ruby_first_line(const struct script_frame *frame)
 /* ---- What a runtime answers ---- */
 
 /* Names are asked of the interpreter, which only reads; not while it moves what it reads, without
- * its lock, or where several sets of threads run at once. */
+ * its lock, or where several sets of threads run at once. Native methods are left out then. */
 static bool ruby_may_ask(void)
 {
     uintptr_t thread = script_word(ruby_context() + ruby.layout->context_thread);
@@ -534,7 +534,7 @@ static size_t ruby_file_name(const struct script_frame *frame, char *to, size_t 
 }
 
 const struct runtime ruby_runtime = {
-    "/ruby",         ruby_module,        ruby_forget,    ruby_is_call,   true,
-    false,           ruby_stack,         ruby_identity,  ruby_frame_key, ruby_line,
-    ruby_first_line, ruby_function_name, ruby_file_name,
+    "/ruby",   ruby_module,     ruby_forget,        ruby_is_call,   true,
+    false,     ruby_stack,      ruby_may_ask,       ruby_identity,  ruby_frame_key,
+    ruby_line, ruby_first_line, ruby_function_name, ruby_file_name,
 };

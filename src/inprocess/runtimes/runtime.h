@@ -6,6 +6,7 @@
  *
  *   stack_key()    a hash of the thread's frames, at each event: a few loads a frame
  *   stack()        the frames themselves, where the hash is new
+ *   reads_all()    may stack() read all frames now?
  *   function_name(), file_name(), line()   of a frame on a stack that was just read
  *
  * All of it runs inside the profiled program: no malloc, no stdio, errno kept; nothing of the
@@ -48,6 +49,9 @@ struct runtime {
     bool lines_stay;
     /* The frames, innermost first, `max` at most; returns how many there are up to that. */
     uint32_t (*stack)(struct script_frame *frames, uint32_t max);
+    /* False: stack() leaves frames out that it finds on the same stack at other moments, as while
+     * memory is collected. NULL: there is no such moment. */
+    bool (*reads_all)(void);
     /* What function and line are remembered by. Python: an address that is forgotten with the block
      * there (script_paths_block_ends()); 0 and 1 are none. */
     uint64_t (*identity)(const struct script_frame *frame);

@@ -300,14 +300,18 @@ static void names_are_asked_where_nothing_changes_them(void **state)
     (void)state;
 
     lay_out();
+    assert_true(ruby_runtime.reads_all());
     collects = true;
     assert_int_equal(ruby_runtime.stack(frames, FRAMES), 4);
+    assert_false(ruby_runtime.reads_all());
     collects = false;
     unlocked = true;
     assert_int_equal(ruby_runtime.stack(frames, FRAMES), 4);
+    assert_false(ruby_runtime.reads_all());
     unlocked = false;
     put_number(MACHINE + layout.sets, 2);
     assert_int_equal(ruby_runtime.stack(frames, FRAMES), layout.sets ? 4 : 6);
+    assert_int_equal(ruby_runtime.reads_all(), !layout.sets);
     lay_out();
     put(CODES + 64, 0x1e); /* is being moved */
     assert_int_equal(ruby_runtime.stack(frames, FRAMES), 5);
