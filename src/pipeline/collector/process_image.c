@@ -144,10 +144,20 @@ static void process_image_see_budget(struct process_image *image, uint64_t now_n
 
 /* ---- The collector's own memory ---- */
 
-/* Pauses are longer on a node with more ranks than processors. */
+/* Of a pause on a node with more ranks than processors. Woken by a ring with little room, by
+ * questions and by the end, a thread that sleeps longer misses nothing but readings of memory. */
+static uint64_t process_image_most_ns(uint64_t most_ns)
+{
+    enum { CROWD_LEAST = 4, CROWD_MOST = 32 };
+    unsigned crowd = quota_crowd() < CROWD_MOST ? quota_crowd() : CROWD_MOST;
+    return crowd > CROWD_LEAST ? most_ns * crowd / CROWD_LEAST : most_ns;
+}
+
+/* Pauses are longer on such a node. */
 static uint64_t process_image_pause_ns(uint64_t pause_ns, uint64_t most_ns)
 {
     pause_ns *= quota_crowd();
+    most_ns = process_image_most_ns(most_ns);
     return pause_ns < most_ns ? pause_ns : most_ns;
 }
 
@@ -436,7 +446,7 @@ static void process_image_end_time(struct process_image *image)
 
 static void process_image_drain(struct process_image *image)
 {
-    uint64_t sleep_ns = SLEEP_MIN_NS;
+    uint64_t sleep_ns = SLEEP_MIN_NS, most_ns = SLEEP_MAX_NS;
     /* A program that waits in its exit for its profile makes no more events. */
     while (!atomic_load(&image->ended) && !process_image_recorder_left(image) &&
            !(process_image_is_leaving(image) && image->options.exit_waits)) {
@@ -454,13 +464,14 @@ static void process_image_drain(struct process_image *image)
         process_image_flush_trace_if_due(image, now_ns);
         if (bytes >= image->options.ring_bytes / 4)
             continue;
-        sleep_ns = bytes                     ? process_image_pause_ns(SLEEP_MIN_NS, SLEEP_MAX_NS)
-                   : sleep_ns < SLEEP_MAX_NS ? 2 * sleep_ns
-                                             : SLEEP_MAX_NS;
+        most_ns = process_image_most_ns(SLEEP_MAX_NS);
+        sleep_ns = bytes                ? process_image_pause_ns(SLEEP_MIN_NS, SLEEP_MAX_NS)
+                   : sleep_ns < most_ns ? 2 * sleep_ns
+                                        : most_ns;
         uint64_t nap = sleep_ns < image->sample_interval_ns ? image->sample_interval_ns : sleep_ns;
         /* A pass that took nothing will take nothing until the watermark moves, so the thread
          * sleeps even if it is asked. */
-        process_image_sleep_until_asked(image, nap < SLEEP_MAX_NS ? nap : SLEEP_MAX_NS, bytes > 0);
+        process_image_sleep_until_asked(image, nap < most_ns ? nap : most_ns, bytes > 0);
     }
     if (!atomic_load(&image->ended) || image->how == IMAGE_END_DETACHED)
         process_image_look_last(image);
