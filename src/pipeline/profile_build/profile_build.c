@@ -60,6 +60,13 @@ struct profile_build_part {
     uint64_t unwalkable;   /* call paths with metrics that begin where a walk ended early */
 };
 
+/* A module that is the only one, or the newest, on a page. */
+struct profile_build_page {
+    uint64_t number;
+    uint32_t module; /* its place among the loaded ones + 1; 0: none is known */
+};
+enum { PAGE_BITS = 12, PAGES_KNOWN = 256 };
+
 struct writer {
     struct profile_writer *profile;
     struct naming *naming;
@@ -70,6 +77,7 @@ struct writer {
     size_t module_count, module_room;
     uint32_t *loaded; /* numbers of those that are the loader's */
     size_t loaded_count, loaded_room;
+    struct profile_build_page pages[PAGES_KNOWN]; /* by hash of the page's number */
     uint32_t *scripts; /* by the number of the function: its place in `modules`; UINT32_MAX: none */
     size_t script_count, script_room;
     struct map script_files;            /* places in `modules`, by path */
@@ -253,6 +261,7 @@ static void profile_build_add_loaded(struct writer *writer, uint32_t index)
     array_need_room(&writer->loaded, &writer->loaded_room, writer->loaded_count,
                     sizeof *writer->loaded);
     writer->loaded[writer->loaded_count++] = index;
+    memset(writer->pages, 0, sizeof writer->pages);
 }
 
 static void profile_build_add_module(void *context, const struct origins_module *source)
@@ -280,18 +289,42 @@ static int profile_build_script_of(const struct writer *writer, uint64_t ip)
                : -1;
 }
 
-/* The module that held `ip` when node number `node` was made; the newest that fits. -1: none. */
-static int profile_build_module_of(const struct writer *writer, uint64_t ip, uint32_t node)
+static bool profile_build_is_within(const struct writer *writer, size_t at, uint64_t ip,
+                                    uint32_t node)
 {
+    const struct origins_module *entry = &writer->modules[writer->loaded[at]].entry;
+    return ip >= entry->start && ip < entry->end && node >= entry->born &&
+           node < atomic_load_explicit(entry->died, memory_order_relaxed);
+}
+
+/* No module that was loaded behind number `at` has a byte of the page. */
+static bool profile_build_is_newest_on(const struct writer *writer, size_t at, uint64_t page)
+{
+    uint64_t lo = page << PAGE_BITS, hi = lo + (1u << PAGE_BITS);
+    for (size_t i = writer->loaded_count; i-- > at + 1;) {
+        const struct origins_module *entry = &writer->modules[writer->loaded[i]].entry;
+        if (entry->start < hi && entry->end > lo)
+            return false;
+    }
+    return true;
+}
+
+/* The module that held `ip` when node number `node` was made; the newest that fits. -1: none. */
+static int profile_build_module_of(struct writer *writer, uint64_t ip, uint32_t node)
+{
+    uint64_t number = ip >> PAGE_BITS;
+    struct profile_build_page *page = &writer->pages[hash_u64(number) % PAGES_KNOWN];
     if (wire_is_script(ip))
         return profile_build_script_of(writer, ip);
-    for (size_t i = writer->loaded_count; i-- > 0;) {
-        const struct profile_build_module *module = &writer->modules[writer->loaded[i]];
-        uint32_t died = atomic_load_explicit(module->entry.died, memory_order_relaxed);
-        if (ip >= module->entry.start && ip < module->entry.end && node >= module->entry.born &&
-            node < died)
+    if (page->module && page->number == number &&
+        profile_build_is_within(writer, page->module - 1, ip, node))
+        return (int)writer->loaded[page->module - 1];
+    for (size_t i = writer->loaded_count; i-- > 0;)
+        if (profile_build_is_within(writer, i, ip, node)) {
+            if (profile_build_is_newest_on(writer, i, number))
+                *page = (struct profile_build_page){number, (uint32_t)i + 1};
             return (int)writer->loaded[i];
-    }
+        }
     return -1;
 }
 
