@@ -532,8 +532,8 @@ static inline uint64_t lua_line_key(const struct script_frame *frame)
     return at % lua.layout->line_bytes || !script_is_there(at) ? 0 : *(const uint32_t *)at;
 }
 
-/* Of a frame that was just read. Code is freed and made anew, so what it says counts, too. Addresses
- * differ in the bits that lines have, so each word has all bits of the key. */
+/* Of a frame that was just read. Code is freed and made anew, so what it says counts, too.
+ * Addresses differ in the bits that lines have, so each word has all bits of the key. */
 static inline uint64_t lua_frame_key(const struct script_frame *frame)
 {
     uint64_t key = frame->code * 0x9E3779B97F4A7C15ull ^ frame->instruction;
