@@ -74,3 +74,12 @@ rm -f -- *.tmk
 LD_PRELOAD=$library TIDEMARK_OPTIONS='--smaple=512K' sh -c 'exit 5' 2>err
 echo "status $?, $(ls -- *.tmk | wc -l) profile"
 cat err
+
+# It is split into words as a shell does.
+rm -f -- *.tmk
+for words in "-q -o 'two words.%p.tmk'" '-q -o two\ words.%p.tmk' "-o 'two words"; do
+    LD_PRELOAD=$library TIDEMARK_OPTIONS=$words "$VICTIMS/basic" 1 2>err
+    echo "status $?, $(ls -- *.tmk | sed 's/\.[0-9]*\.tmk/.tmk/')"
+    cat err
+    rm -f -- *.tmk
+done

@@ -79,8 +79,11 @@ check() { # PYTHON
     large window.tmk
     tidemark report --json window.tmk | jq -c '[.meta.ended_on, [.marks[].name], [.regions[].name], .program.lost_events]'
     mkdir "two words"
-    try "$1" window.py "two words/x.tmk"
-    grep -o 'Tracker records nothing: its file has no name, or one with blanks' err
+    try "$1" window.py "two words/it's \"x\" \\.tmk"
+    cat out err
+    large "two words/it's \"x\" \\.tmk"
+    try "$1" window.py ""
+    grep -o 'Tracker records nothing: its file has no name' err
     echo mine >mine.txt
     try "$1" window.py mine.txt
     grep -o "'mine.txt' is there already and is no file of Tidemark's" err

@@ -17,6 +17,7 @@
 #include "base/error.h"
 #include "base/own_file.h"
 #include "base/memory.h"
+#include "base/words.h"
 #include "collector/heat.h"
 #include "collector/process_image.h"
 #include "collector/output_name.h"
@@ -539,14 +540,19 @@ int record_options_check(const struct record_options *options)
 }
 
 /* Words as main() gets them: "record" is the first, and NULL stands behind the last. They are parts
- * of `text`. */
+ * of `text`. NULL: a quote is open. */
 static char **record_split_words(char *text, int *count)
 {
     char **words = memory_zeroed(strlen(memory_need(text)) / 2 + 3, sizeof *words);
-    words[(*count)++] = (char *)"record";
-    for (char *word = strtok(text, " \t\n"); word; word = strtok(NULL, " \t\n"))
-        words[(*count)++] = word;
-    return words;
+    int split = words_split(text, words + 1);
+    words[0] = (char *)"record";
+    *count = split + 1;
+    if (split >= 0)
+        return words;
+    fprintf(stderr,
+            "tidemark: a quote in TIDEMARK_OPTIONS is not closed, or a backslash ends it\n");
+    free(words);
+    return NULL;
 }
 
 void record_options_from_environment(struct record_options *options)
@@ -556,7 +562,7 @@ void record_options_from_environment(struct record_options *options)
     *options = record_options_default();
     char *copy = strdup(text ? text : ""); /* never freed: options point into it */
     char **words = record_split_words(copy, &count);
-    bool wrong = options_parse(&record_command, count, words, options) < 0 ||
+    bool wrong = !words || options_parse(&record_command, count, words, options) < 0 ||
                  record_options_check(options) != 0;
     free(words);
     if (!wrong && options->allocator) {
