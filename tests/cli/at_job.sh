@@ -31,6 +31,8 @@ tidemark at -i -n 1 runs peak | sed -n '/^Functions/,$p' | tr -s ' ' | head -3
 tidemark at --filter='!victim_kept' --json -n 0 runs peak | jq -c '[.filtered_bytes < .live_bytes, .filtered_bytes == ([.functions[].exclusive_bytes] | add)]'
 echo "== by the clock: one had not begun, then both live, then both have ended"
 PMI_SIZE=2 PMI_RANK=0 tidemark record -q --trace --job=late --job-id=y "$VICTIMS/warm" &
+has_begun() { ls late/y/rank-00000.*.entry; }
+until_true has_begun >/dev/null
 sleep 1
 PMI_SIZE=2 PMI_RANK=1 tidemark record -q --trace --job=late --job-id=y "$VICTIMS/warm"
 wait

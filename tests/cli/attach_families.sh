@@ -5,6 +5,7 @@
 cat >own.c <<'EOC'
 #include <pthread.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <unistd.h>
 void *mallocx(size_t bytes, int flags);
 void sdallocx(void *block, size_t bytes, int flags);
@@ -27,18 +28,20 @@ int main(int argc, char **argv)
     pthread_t thread;
     if (argc > 1)
         pthread_create(&thread, NULL, wait_for_ever, NULL);
+    fclose(fopen("began", "w"));
     for (;;) {
         work();
-        usleep(10000);
+        usleep(1000);
     }
 }
 EOC
 library=$(ldconfig -p | sed -n 's/.* => \(.*libjemalloc\.so\.2\)$/\1/p' | head -1)
 [ -n "$library" ] && cc -o own own.c "$library" -pthread || skip "no jemalloc"
 for threads in '' more; do
+    rm -f began
     ./own $threads &
     own=$!
-    sleep 0.3
+    until_true test -e began
     tidemark attach -q -o run.tmk --for 500ms $own
     kill $own
     wait $own 2>/dev/null

@@ -34,10 +34,7 @@ touch stays
 daemon_names <said
 [ -e stays ] && ! is_complete && echo "it runs on"
 rm stays
-for i in $(seq 300); do
-    is_complete && break
-    sleep 0.1
-done
+until_true is_complete
 tidemark report goes.cli_daemon.*.tmk | sed -nE 's/^  (peak *[0-9.]+ [A-Za-z]+) .*/\1/p'
 # The exit status of what has started it is the program's.
 touch stays

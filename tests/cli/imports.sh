@@ -107,6 +107,7 @@ int main(int argc, char **argv)
     pthread_create(&thread, NULL, wait_for_ever, NULL);
     if (argc > 1)
         plugin();
+    fclose(fopen("began", "w"));
     for (int i = 0; argc > 1 ? i < 10 : !over; i++) {
         work();
         lib_free(pointer(200));
@@ -169,9 +170,13 @@ totals
 
 echo "== while it runs, with two threads"
 build -Wl,-z,lazy
-./program >said &
-own=$!
-sleep 0.3
+begin() { # COMMAND…: where its loop begins it says so
+    rm -f began
+    "$@" >said &
+    own=$!
+    until_true test -e began
+}
+begin ./program
 attach() { # FUNCTIONS
     tidemark attach -q -o run.tmk --for 500ms --allocator-functions="$1" $own
     tidemark report --json run.tmk | jq -c '[.program.alloc_count > 50, (.unseen[] | .what, .why)]'
@@ -190,6 +195,7 @@ echo 'void many_free(char *block) { *(volatile char *)&block = 0; }' >>many.c
 for i in $(seq 95); do echo "char *many_$i(long a, long b);"; done >threads.c
 cat >>threads.c <<'EOC'
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 void many_free(char *block);
@@ -206,14 +212,13 @@ int main(void)
 {
     pthread_t thread;
     pthread_create(&thread, NULL, work, NULL);
+    fclose(fopen("began", "w"));
     pause();
     return 0;
 }
 EOC
 cc -O1 -fPIC -shared -o libmany.so many.c && cc -O1 -o threads threads.c ./libmany.so -pthread
-./threads &
-own=$!
-sleep 0.3
+begin ./threads
 for argument in 1 2; do
     tidemark attach -q --trace -o run.tmk --for 300ms \
         --allocator-functions="$(seq -f "many_%g($argument)" -s ' ' 95) many_free" $own
@@ -239,6 +244,7 @@ static void end(int number)
 int main(void)
 {
     signal(SIGTERM, end);
+    fclose(fopen("began", "w"));
     while (!over) {
         char *block = lib_alloc(100), *next = lib_twice(50);
         lib_free(block);
@@ -250,9 +256,7 @@ int main(void)
 }
 EOC
 cc -g -O2 -fno-builtin -o single single.c ./liblib.so
-./single >said &
-own=$!
-sleep 0.3
+begin ./single
 sizes() { # FUNCTIONS
     tidemark attach -q --trace -o run.tmk --for 500ms --allocator-functions="$1" $own
     tidemark events --json -k pool run.tmt | jq -c .size_bytes | sort -n | uniq | tr '\n' ';'

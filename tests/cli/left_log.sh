@@ -8,7 +8,7 @@ cat >steady.c <<'EOC'
 #include <unistd.h>
 int main(void)
 {
-    for (int i = 0; i < 600; i++) {
+    for (int i = 0; i < 12000; i++) {
         if (!malloc(1000 + i))
             return 1;
         usleep(10000);
@@ -23,13 +23,13 @@ files() {
     ls run.tmk* | tr '\n' ' '
     echo
 }
+is_there() {
+    [ -s run.tmk-wal ] && [ "$("$BIN/tidemark" query -f csv run.tmk 'SELECT count(*) FROM program' | tail -1 | tr -d '\r')" = 1 ]
+}
 recording() {
     "$BIN/tidemark" record -q -o run.tmk ./steady &
     recorder=$!
-    for i in $(seq 100); do
-        [ -s run.tmk-wal ] && [ "$("$BIN/tidemark" query -f csv run.tmk 'SELECT count(*) FROM program' | tail -1 | tr -d '\r')" = 1 ] && break
-        sleep 0.1
-    done
+    until_true is_there
 }
 figures() {
     "$BIN/tidemark" query -f csv "$1" 'SELECT alloc_count, alloc_bytes FROM program'

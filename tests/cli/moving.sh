@@ -27,10 +27,7 @@ for threads in 1 3; do
     begin "$VICTIMS/moving" "$threads"
     tidemark attach -q -o attached.tmk "$pid" &
     attach=$!
-    for _ in $(seq 100); do
-        tidemark snapshot "$pid" >/dev/null 2>&1 && break
-        sleep 0.1
-    done
+    until_true tidemark snapshot "$pid" >/dev/null
     sleep 0.5
     lost
     kill -INT "$attach"
