@@ -407,6 +407,8 @@ class Tracker:
         status = _start_with(f"-q {follow} --output={_quoted(path)} --until=tracker-end")
         if status == 0:
             return None
+        if status == -errno.ECONNREFUSED:
+            return "no collector could be started"
         return os.strerror(-status) if status != -errno.ESTALE else "a process has one window, and it is over"
 
     def _wait(self) -> None:

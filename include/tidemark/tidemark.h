@@ -69,8 +69,8 @@ TIDEMARK_FUNCTION void tidemark_region_end(const char *name);
  * with TIDEMARK_SIGNAL=USR2, say, does this when that signal comes (linked statically, only if it
  * calls this function too). May be called wherever dlopen() may. 0; -EALREADY: it is being
  * recorded; -ENOENT: no libtidemark.so beside libtidemark-api nor where the loader looks;
- * -ECONNREFUSED: no collector could be started; -ESTALE: threads have not yet let go of a recording
- * that is over; -EPERM: the program is setuid. */
+ * -ECONNREFUSED: no collector could be started, or the profile cannot be written; -ESTALE: threads
+ * have not yet let go of a recording that is over; -EPERM: the program is setuid. */
 int tidemark_start(void);
 
 /* 1: this process is being recorded with call paths (tidemark record); else 0. */

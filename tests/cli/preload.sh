@@ -66,8 +66,14 @@ done
 rm -f -- *.tmk
 
 # Nothing to write to: the program does not suffer.
-TIDEMARK_OPTIONS="-o /proc/no/such.tmk" LD_PRELOAD=$library "$VICTIMS/basic" 1 2>/dev/null
-echo "status $?"
+for quiet in '' -q; do
+    TIDEMARK_OPTIONS="$quiet -o /proc/no/such.tmk" LD_PRELOAD=$library "$VICTIMS/basic" 1 2>err
+    echo "status $?"
+    cat err
+done
+echo mine >mine.txt
+TIDEMARK_OPTIONS="-o mine.txt" LD_PRELOAD=$library "$VICTIMS/basic" 1
+cat mine.txt
 
 # What is wrong in TIDEMARK_OPTIONS is said, once, and the program runs and is recorded all the same.
 rm -f -- *.tmk

@@ -291,6 +291,10 @@ int cmd_collect(int argc, char **argv)
     record_options_from_environment(&options);
     if (options.job && job_place_prepare(options.job) < 0 && !options.quiet)
         fprintf(stderr, "tidemark: this process is not recorded: %s\n", error_text());
+    if (options.quiet)
+        cmd_collect_leave_stderr();
+    if (record_options_check_output(&options, "record") != 0)
+        return OPTIONS_EXIT_FAILURE; /* the program runs, and is not recorded for nothing */
     cmd_collect_leave_stderr();
     collector_prepare_limits();
     struct collector_options wanted = record_collector_options(&options);
