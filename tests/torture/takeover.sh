@@ -66,7 +66,11 @@ grep -q 'nothing was saved' report ||
 # how many and since when.
 rm -rf round
 mkdir round
-(cd round && exec "$TIDEMARK" record -o run.tmk -- sh -c 'for i in 1 2 3 4 5; do sleep 3 & done; sleep 0.5
+# They are there when each of them says so: programs of that name which do.
+cp "$(command -v perl)" sleep
+(cd round && exec "$TIDEMARK" record -o run.tmk -- sh -c 'for i in 1 2 3 4 5; do
+        ../sleep -e "open my \$began, q(>), q(../began.) . shift; close \$began; select undef, undef, undef, 3" $i & done
+    until [ -e ../began.1 ] && [ -e ../began.2 ] && [ -e ../began.3 ] && [ -e ../began.4 ] && [ -e ../began.5 ]; do :; done
     kill -KILL $(pgrep -P $PPID -x tidemark-coll); wait; exit 6') >out 2>err
 [ $? = 6 ] && [ "$(wc -l <err)" = 1 ] || fail "lost: $(cat err)"
 lost=$(sed -n 's/.*; lost: [0-9]* process.*(\(.*, \)\{0,1\}sleep \([0-9]*\).*/\2/p' err)
@@ -83,6 +87,12 @@ mkdir round
 (cd round && exec "$TIDEMARK" record -o run.tmk -- sh -c 'i=0
     while [ $i -lt 30 ]; do /bin/true; i=$((i + 1)); done
     old=$(pgrep -P '"\$PPID"' -x tidemark-coll)
+    # On a busy machine it writes the rows late: until it waits, as one sees at twenty looks.
+    looks=0
+    while [ $looks -lt 20 ]; do
+        read -r line <"/proc/$old/stat"
+        case $line in *") S "*) looks=$((looks + 1)) ;; *) looks=0 ;; esac
+    done
     kill -KILL $old
     # On a busy machine another one begins late, and what begins before is recorded by nobody.
     until pgrep -P '"\$PPID"' -x tidemark-coll | grep -qvx $old; do :; done

@@ -446,11 +446,20 @@ static void capture_in_sandbox(void)
     syscall(SYS_exit, 0);
 }
 
+/* ThreadSanitizer makes system calls of its own, and its thread is not in the child of a fork. */
+#ifdef __SANITIZE_THREAD__
+#define HAS_OWN_CALLS 1
+#else
+#define HAS_OWN_CALLS 0
+#endif
+
 static void new_paths_ask_no_system_call(void **state)
 {
     int status;
     pid_t child;
     (void)state;
+    if (HAS_OWN_CALLS)
+        skip();
     begin_unwind(UNWIND_CFI, 0);
     child = fork();
     if (child == 0) {
