@@ -7,9 +7,9 @@ export TIDEMARK_OPTIONS="-q -o hand.%n.%p.tmk"
 
 # At the program's exit the profile is complete, and the program saw nothing of it.
 SECONDS=0
-LD_PRELOAD=$library "$VICTIMS/basic" 1
+TIDEMARK_OPTIONS="$TIDEMARK_OPTIONS --exit-wait=200s" LD_PRELOAD=$library "$VICTIMS/basic" 1
 echo "status $?"
-[ $SECONDS -lt 5 ] && echo "its exit waited for the profile, not for the time-out"
+[ $SECONDS -lt 190 ] && echo "its exit waited for the profile, not for the time-out"
 query hand.basic.*.tmk "SELECT sum(alloc_count) FROM site JOIN path ON path.id = site.path
     JOIN location_frame USING (location) JOIN function ON function.id = location_frame.function
     WHERE function.name = 'victim_small'"
