@@ -390,13 +390,21 @@ bool facts_add_beginning(struct strbuf *out, const struct profile *profile)
 
 const char *facts_imported_from(const struct profile *profile)
 {
-    static const char *const tools[] = {"heaptrack", "massif",   "dhat",
-                                        "pprof",     "jemalloc", "gperftools"};
+    static const char *const tools[] = {"heaptrack", "massif",     "dhat",       "pprof",
+                                        "jemalloc",  "gperftools", "tracemalloc"};
     const char *tool = profile_get(profile, PROFILE_META_IMPORTED);
     for (size_t i = 0; tool && i < sizeof tools / sizeof *tools; i++)
         if (!strcmp(tool, tools[i]))
             return tools[i];
     return tool ? "another tool" : NULL;
+}
+
+/* Formats that say what was alive when they were written, and that may have been at any time. */
+static bool facts_is_heap_dump(const struct profile *profile)
+{
+    const char *tool = profile_get(profile, PROFILE_META_IMPORTED);
+    return tool &&
+           (!strcmp(tool, "pprof") || !strcmp(tool, "jemalloc") || !strcmp(tool, "gperftools"));
 }
 
 static bool facts_is_detached(const struct profile *profile)
@@ -431,7 +439,8 @@ bool facts_is_whole_run(const struct profile *profile)
 {
     return profile->complete && !profile_get(profile, PROFILE_META_WINDOW_FROM) &&
            !profile_get(profile, PROFILE_META_ENDED_ON) && !facts_is_snapshot(profile) &&
-           !facts_is_detached(profile) && !facts_has_rank_left(profile);
+           !facts_is_heap_dump(profile) && !facts_is_detached(profile) &&
+           !facts_has_rank_left(profile);
 }
 
 bool facts_is_of(const struct profile *profile, enum memory_level level)
@@ -456,8 +465,8 @@ const char *facts_of_what_is_left(const struct profile *profile)
            : profile_get(profile, PROFILE_META_WINDOW_FROM) ||
                    profile_get(profile, PROFILE_META_ENDED_ON)
                ? "left at end"
-           : facts_is_snapshot(profile) ? "alive then"
-                                        : "left at end";
+           : facts_is_snapshot(profile) || facts_is_heap_dump(profile) ? "alive then"
+                                                                       : "left at end";
 }
 
 /* ---- What was not seen --------------------------------------------------------------------- */

@@ -39,6 +39,21 @@ bool frame_is_interpreted(const struct profile *profile, struct frame frame)
     return module && file && !strcmp(module, file);
 }
 
+bool frame_has_name(const struct profile *profile, struct frame frame)
+{
+    return profile->lines[frame.line].function || frame_is_interpreted(profile, frame);
+}
+
+/* Of a script whose functions are not known: "leak.py:5". */
+static void frames_add_script_line(struct strbuf *out, const struct profile *profile,
+                                   struct frame frame)
+{
+    uint32_t line;
+    strbuf_add_string(out, name_base(frame_file(profile, frame, &line)));
+    if (line)
+        strbuf_addf(out, ":%u", line);
+}
+
 void frame_add_name(struct strbuf *out, const struct profile *profile, struct frame frame)
 {
     const struct profile_code *code = &profile->codes[frame.code];
@@ -52,6 +67,8 @@ void frame_add_name(struct strbuf *out, const struct profile *profile, struct fr
         strbuf_add_string(out, "[stack could not be walked further]");
     else if (function && strcmp(function, "?"))
         strbuf_add_string(out, function);
+    else if (frame_is_interpreted(profile, frame))
+        frames_add_script_line(out, profile, frame);
     else
         strbuf_addf(out, "%s%s0x%llx", module ? name_base(module) : "", module ? "+" : "",
                     (unsigned long long)code->address);

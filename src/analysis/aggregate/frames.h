@@ -37,6 +37,8 @@ const char *frame_file(const struct profile *profile, struct frame frame, uint32
 const char *frame_module(const struct profile *profile, struct frame frame);
 /* A function that an interpreter runs: its module is its source file. */
 bool frame_is_interpreted(const struct profile *profile, struct frame frame);
+/* Is there more than an address: a function, or a line of a script? */
+bool frame_has_name(const struct profile *profile, struct frame frame);
 /* Frames with the same key are shown as one. */
 uint64_t frame_key(const struct profile *profile, struct frame frame);
 /* A name in any case: function, "libx.so+0x12", "[…]". Not shortened, not made safe. */

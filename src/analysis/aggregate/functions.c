@@ -58,6 +58,15 @@ enum function_key_kind function_key_kind(const struct profile *profile, uint32_t
                                 : FUNCTION_KEY_UNNAMED; /* no line has the former */
 }
 
+bool function_key_frame(const struct profile *profile, uint32_t key, struct frame *frame)
+{
+    size_t first = profile->function_count + MARKS;
+    if (key < first)
+        return false;
+    *frame = frame_at((uint32_t)(key - first), profile->codes[key - first].first_line);
+    return true;
+}
+
 void function_key_add_name(struct strbuf *out, const struct profile *profile, uint32_t key,
                            struct frame frame)
 {

@@ -41,6 +41,8 @@ size_t function_key_count(const struct profile *profile);
 /* *index: of the function, or of the module that unnamed code is in. */
 enum function_key_kind function_key_kind(const struct profile *profile, uint32_t key,
                                          uint32_t *index);
+/* The one frame of unnamed code of a module; false: the key is of something else. */
+bool function_key_frame(const struct profile *profile, uint32_t key, struct frame *frame);
 
 /* What a key is called: "main", "libx.so+0x12", "[code in no module]". `frame`: one of it. Not
  * shortened, not made safe. */

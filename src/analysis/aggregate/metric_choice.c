@@ -88,6 +88,16 @@ static bool metric_has_no_block(const struct metric *metric, const struct call_m
                                                       : call_metrics_blocks(total));
 }
 
+size_t metric_choice_of(const struct profile *profile, int metric)
+{
+    if (metric != METRIC_CHOICE_ALL)
+        return (size_t)metric;
+    for (size_t i = 0; i < METRIC_SUMS; i++)
+        if (metric_is_known(&metrics[i], &profile->program.total))
+            return i;
+    return 0;
+}
+
 const char *metric_missing(const struct profile *profile, int metric)
 {
     if (metric == METRIC_CHOICE_ALL || !profile->has_program ||

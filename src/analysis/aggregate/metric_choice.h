@@ -77,10 +77,13 @@ static inline struct figure metric_rank(const struct metric *metric, struct figu
 {
     return metric->row->merge == METRIC_MIN ? figure_sub(figure_of(FIGURE_MOST), value) : value;
 }
-/* The position of a metric for what needs one that adds up: the given one, or the first. */
-static inline size_t metric_choice_that_adds_up(int metric)
+/* The position of the metric that lists are sorted by: the given one; without one the first that
+ * the profile knows. */
+size_t metric_choice_of(const struct profile *profile, int metric);
+/* The same for what needs one that adds up. */
+static inline size_t metric_choice_that_adds_up(const struct profile *profile, int metric)
 {
-    return metric == METRIC_CHOICE_ALL || metric >= METRIC_SUMS ? 0 : (size_t)metric;
+    return metric_choice_of(profile, metric >= METRIC_SUMS ? METRIC_CHOICE_ALL : metric);
 }
 /* Was it recorded? To be asked of the whole program: all call paths are alike in this. */
 static inline bool metric_is_known(const struct metric *metric, const struct call_metrics *call)

@@ -488,16 +488,24 @@ static void diff_text_add_rest(struct diff_writing *writing, const struct list *
     strbuf_release(&sentence);
 }
 
+/* "Never freed: grown by function" */
+static void diff_text_add_list_title(struct strbuf *out, const struct diff *difference,
+                                     const struct list *list, bool grown)
+{
+    const struct profile *last = difference->runs[difference->run_count - 1].profile;
+    bool inclusive = difference->options.inclusive && list->figure == diff_text_function_figure;
+    if (list->of)
+        strbuf_add_string(out, list->of);
+    else
+        metric_add_title(out, &metrics[difference->options.metric], last, false);
+    strbuf_addf(out, ": %s by %s%s", grown ? "grown" : "shrunk", list->what,
+                inclusive ? ", inclusive" : "");
+}
+
 static void diff_text_add_list(struct diff_writing *writing, const struct list *list, bool grown)
 {
-    const struct diff *difference = writing->difference;
-    const struct metric *metric = &metrics[difference->options.metric];
     struct strbuf title = STRBUF_INIT, out = STRBUF_INIT;
-    strbuf_addf(&title, "%s: %s by %s%s", list->of ? list->of : metric->title,
-                grown ? "grown" : "shrunk", list->what,
-                difference->options.inclusive && list->figure == diff_text_function_figure
-                    ? ", inclusive"
-                    : "");
+    diff_text_add_list_title(&title, writing->difference, list, grown);
     struct strbuf kept = writing->out;
     writing->out = out;
     struct direction seen = diff_text_add_direction(writing, list, grown);

@@ -10,6 +10,7 @@
 #include "base/hash.h"
 #include "base/array.h"
 #include "format/names.h"
+#include "aggregate/frames.h"
 #include "aggregate/functions.h"
 
 /* ---- Names --------------------------------------------------------------------------------- */
@@ -148,6 +149,30 @@ static const char *const kinds[] = {
     [FUNCTION_KEY_NO_PATH] = "[no call path]",
 };
 
+/* A line of a script whose functions are not known is itself, by its file's whole path. NULL: the
+ * key is of something else. */
+static const char *identity_script_line(const struct profile *profile, uint32_t key,
+                                        struct frame *frame)
+{
+    uint32_t line;
+    if (!function_key_frame(profile, key, frame) || !frame_is_interpreted(profile, *frame))
+        return NULL;
+    return frame_file(profile, *frame, &line);
+}
+
+/* Code of a module that has no name: the module's. */
+static void identity_add_unnamed(struct strbuf *out, const struct profile *profile,
+                                 const char *module)
+{
+    const char *program = profile_get(profile, PROFILE_META_EXECUTABLE);
+    strbuf_add_char(out, '[');
+    if (program && !strcmp(program, module))
+        strbuf_add_string(out, "the program");
+    else
+        identity_add_module(out, module);
+    strbuf_add_char(out, ']');
+}
+
 /* The text by which a function is the same in all profiles: its name and, where that is ambiguous,
  * "\n" and the name of its file. */
 static void identity_add_distinct(struct strbuf *out, struct identities *identities,
@@ -155,15 +180,13 @@ static void identity_add_distinct(struct strbuf *out, struct identities *identit
 {
     uint32_t index;
     enum function_key_kind kind = function_key_kind(profile, key, &index);
-    if (kind == FUNCTION_KEY_UNNAMED) {
-        const char *program = profile_get(profile, PROFILE_META_EXECUTABLE);
-        const char *path = profile->modules[index].path;
-        strbuf_add_char(out, '[');
-        if (program && !strcmp(program, path))
-            strbuf_add_string(out, "the program");
-        else
-            identity_add_module(out, path);
-        strbuf_add_char(out, ']');
+    struct frame frame;
+    const char *script = identity_script_line(profile, key, &frame);
+    if (script) {
+        frame_add_name(out, profile, frame);
+        strbuf_addf(out, "\n%s", script);
+    } else if (kind == FUNCTION_KEY_UNNAMED) {
+        identity_add_unnamed(out, profile, profile->modules[index].path);
     } else if (kind != FUNCTION_KEY_FUNCTION) {
         strbuf_add_string(out, kinds[kind]);
     } else {
@@ -196,6 +219,7 @@ static int identity_number_key(struct identities *identities, const struct profi
 {
     struct strbuf distinct = STRBUF_INIT;
     uint32_t index;
+    struct frame frame;
     identity_add_distinct(&distinct, identities, profile, key);
     struct identity_slot *slot = identity_slot_of(identities, distinct.data);
     if (slot && !slot->identity) {
@@ -207,8 +231,11 @@ static int identity_number_key(struct identities *identities, const struct profi
     if (!slot)
         return -ENOMEM;
     *identity = slot->identity;
-    if (function_key_kind(profile, key, &index) == FUNCTION_KEY_FUNCTION &&
-        profile->functions[index].file)
+    const char *script = identity_script_line(profile, key, &frame);
+    if (script)
+        identities->of[slot->identity].file = script;
+    else if (function_key_kind(profile, key, &index) == FUNCTION_KEY_FUNCTION &&
+             profile->functions[index].file)
         identities->of[slot->identity].file = profile->functions[index].file;
     return 0;
 }

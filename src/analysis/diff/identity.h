@@ -3,8 +3,8 @@
  * Of clones ("f [clone .constprop.0]", "f.part.0") the suffix does not count: whether a compiler
  * makes them changes from build to build. Where one profile has several functions of a name, in
  * files of different names, the file's name counts too, in all profiles. Code without a name is
- * known by its module, whose version does not count. The program's own file is one module whatever
- * its name. */
+ * known by its module, whose version does not count; a line of a script whose functions are not
+ * known is itself. The program's own file is one module whatever its name. */
 #ifndef TIDEMARK_DIFF_IDENTITY_H
 #define TIDEMARK_DIFF_IDENTITY_H
 

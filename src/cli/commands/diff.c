@@ -32,8 +32,9 @@ struct arguments {
 static const struct option_entry entries[] = {
     OPTION_GROUP("What to compare"),
     {"sort", 's', OPTION_CHOICE, METRIC_CHOICE_SUMS,
-     "the metric that functions and call paths are compared by (default: peak)", TO(sort), false,
-     NULL},
+     "the metric that functions and call paths are compared by (default: peak, or the first that "
+     "is known)",
+     TO(sort), false, NULL},
     {"per", 'p', OPTION_CHOICE, DIFF_NORM_CHOICE,
      "make runs of different length alike: by allocations, or by time (default: none)", TO(norm),
      false, NULL},
@@ -176,8 +177,15 @@ static int cmd_diff_take_part(const char *file, struct profile *profile,
     return error ? cmd_diff_complain_missing(file, error_text()) : 0;
 }
 
+/* Without --sort: the first metric that the first profile knows. */
+static void cmd_diff_choose_metric(struct arguments *arguments, const struct profile *first)
+{
+    if (arguments->sort == METRIC_CHOICE_ALL)
+        arguments->sort = (int)metric_choice_of(first, METRIC_CHOICE_ALL);
+}
+
 static int cmd_diff_read_and_compare(char **files, size_t count, size_t old,
-                                     const struct arguments *arguments)
+                                     struct arguments *arguments)
 {
     struct diff_run runs[DIFF_RUNS_MAX] = {0};
     struct profile *profiles[DIFF_RUNS_MAX] = {0};
@@ -195,6 +203,7 @@ static int cmd_diff_read_and_compare(char **files, size_t count, size_t old,
         status = cmd_diff_take_part(files[i], profiles[i], arguments);
         if (status)
             break;
+        cmd_diff_choose_metric(arguments, profiles[0]);
         const char *missing = arguments->by == BY_TYPE
                                   ? diff_types_missing(profiles[i])
                                   : metric_missing(profiles[i], arguments->sort);
@@ -226,8 +235,11 @@ static size_t cmd_diff_behind_dashes(int argc, char **argv, size_t operands)
 
 int cmd_diff(int argc, char **argv)
 {
-    struct arguments arguments = {
-        .pager = true, .hide_std = true, .top = UINT64_MAX, .depth = USUAL_DEPTH};
+    struct arguments arguments = {.sort = METRIC_CHOICE_ALL,
+                                  .pager = true,
+                                  .hide_std = true,
+                                  .top = UINT64_MAX,
+                                  .depth = USUAL_DEPTH};
     char **as_given = calloc((size_t)argc + 1, sizeof *as_given);
     if (!as_given)
         return output_complain("diff", "out of memory");

@@ -47,7 +47,7 @@ static const struct option_entry entries[] = {
     OPTION_GROUP("What of it"),
     {"metric", 'm', OPTION_STRING, "METRIC",
      "the figure of formats that have one: peak, leaked, bytes, count, temporary, … (default: "
-     "peak)",
+     "peak, or the first that is known)",
      TO(metric), false, NULL},
     {"rows", 0, OPTION_CHOICE, EXPORT_ROWS_CHOICE, "of csv and jsonl (default: functions)",
      TO(rows), false, NULL},

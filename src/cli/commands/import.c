@@ -24,20 +24,22 @@ static const struct option_entry entries[] = {
      TO(output), false, NULL},
     {"force", 0, OPTION_FLAG, NULL, "replace the profile if it is there", TO(force), false, NULL},
     {"from", 0, OPTION_STRING, "FORMAT",
-     "heaptrack, massif, dhat, pprof or jemalloc (default: seen from the file)", TO(from), false,
-     NULL},
+     "heaptrack, massif, dhat, pprof, jemalloc or tracemalloc (default: seen from the file)",
+     TO(from), false, NULL},
     OPTION_GROUP_END};
 
 static const struct options_command command = {
     .name = "import",
     .synopsis = "[options] FILE",
     .purpose =
-        "Reads what heaptrack, massif, DHAT, pprof, jemalloc or gperftools recorded and writes "
-        "a profile of it, for report, annotate, serve and html. What the other tool did not "
+        "Reads what heaptrack, massif, DHAT, pprof, jemalloc, gperftools or Python's tracemalloc "
+        "recorded and writes a profile of it, for report, annotate, serve and html. What the other "
+        "tool did not "
         "record is shown as unknown.",
     .entries = entries,
     .epilogue = "Examples:\n"
                 "  tidemark import heaptrack.server.1234.zst -o server.tmk\n"
+                "  tidemark import snapshot.pickle && tidemark report snapshot.pickle.tmk\n"
                 "  tidemark import massif.out.1234 && tidemark report massif.out.1234.tmk\n",
 };
 
@@ -90,7 +92,7 @@ int cmd_import(int argc, char **argv)
     if (arguments.from && !(format = import_format_find(arguments.from)))
         return options_usage_error(&command,
                                    "'%s' cannot be imported: heaptrack, massif, dhat, "
-                                   "pprof and jemalloc can",
+                                   "pprof, jemalloc and tracemalloc can",
                                    arguments.from);
     struct strbuf name = STRBUF_INIT;
     if (arguments.output)

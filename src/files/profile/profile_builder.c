@@ -169,7 +169,8 @@ void profile_builder_frames(struct profile_builder *builder, uint32_t code,
             APPEND(reader, profile->lines, profile->line_count, reader->own->capacity[LINES]);
         if (!line)
             return;
-        *line = (struct profile_line){function, profile->functions[function].file, frames[i].line};
+        *line = (struct profile_line){frames[i].function ? function : 0,
+                                      profile->functions[function].file, frames[i].line};
     }
     if (!count)
         return;

@@ -408,6 +408,8 @@ static void profile_reader_read_frame(struct reader *reader, sqlite3_stmt *row)
     if (reader->listed_as)
         line->function = reader->listed_as[line->function];
     line->file = profile->functions[line->function].file;
+    if (!strcmp(profile->functions[line->function].name, "?"))
+        line->function = 0; /* of the line alone is known where it is */
     line->line = profile_reader_small_number(reader, row, 3);
     code->line_count++;
 }

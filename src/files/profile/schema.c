@@ -162,7 +162,9 @@ static const char fixed_tables[] =
 static const char views[] =
     "CREATE VIEW location_name AS SELECT location.id AS location,"
     " coalesce(function.name, CASE WHEN location.mark = 2 THEN '[max depth]'"
-    " WHEN location.mark > 0 THEN '[unwalkable]' ELSE printf('%s+0x%x', coalesce(module.path, '?'),"
+    " WHEN location.mark > 0 THEN '[unwalkable]'"
+    " WHEN module.path = file.path THEN printf('%s:%d', file.path, location_frame.line)"
+    " ELSE printf('%s+0x%x', coalesce(module.path, '?'),"
     " location.address) END) AS function, file.path AS file, location_frame.line AS line,"
     " module.path AS module FROM location"
     " LEFT JOIN location_frame ON location_frame.location = location.id AND"

@@ -30,7 +30,7 @@ static void export_dhat_frame_text(struct export_dhat *dhat, struct strbuf *text
     const char *file = frame_file(profile, frame, &line);
     uint64_t bias = code->module == UINT32_MAX ? 0 : profile->modules[code->module].bias;
     strbuf_addf(text, "0x%llX: ", (unsigned long long)(code->address + bias));
-    if (profile->lines[frame.line].function || !module)
+    if (frame_has_name(profile, frame) || !module)
         frame_add_name(text, profile, frame);
     else
         strbuf_add_string(text, "???");

@@ -81,7 +81,7 @@ static void export_heaptrack_add_frame(struct export_heaptrack *heaptrack, struc
     struct strbuf name = STRBUF_INIT, path = STRBUF_INIT;
     uint32_t line;
     const char *file = frame_file(profile, frame, &line);
-    if (profile->lines[frame.line].function || profile->codes[frame.code].mark || !frame.code)
+    if (frame_has_name(profile, frame) || profile->codes[frame.code].mark || !frame.code)
         frame_add_name(&name, profile, frame);
     export_add_file(&path, heaptrack->exporting, file);
     uint32_t function = export_heaptrack_string_number(heaptrack, name.data);

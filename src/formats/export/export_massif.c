@@ -96,7 +96,7 @@ static void export_massif_write_frame(const struct exporting *exporting, struct 
     const char *file = frame_file(profile, frame, &line);
     uint64_t bias = code->module == UINT32_MAX ? 0 : profile->modules[code->module].bias;
     strbuf_addf(&text, "0x%llX: ", (unsigned long long)(code->address + bias));
-    if (profile->lines[frame.line].function || !module)
+    if (frame_has_name(profile, frame) || !module)
         export_add_line_name(&text, profile, frame, NULL, 0);
     else
         strbuf_add_string(&text, "???");

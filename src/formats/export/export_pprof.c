@@ -280,7 +280,7 @@ static void export_pprof_add_location(struct export_pprof *pprof, uint32_t code_
     }
     for (uint32_t i = 0; i < code->line_count; i++) {
         uint32_t line = code->first_line + i;
-        bool has_name = profile->lines[line].function || !is_code;
+        bool has_name = !is_code || frame_has_name(profile, frame_at(code_index, line));
         if (has_name && (show_all || !pprof->exporting->hidden[line]))
             export_pprof_add_line(pprof, frame_at(code_index, line));
     }

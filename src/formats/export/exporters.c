@@ -149,13 +149,24 @@ static int exporters_finish(struct exporting *exporting)
     return export_fail(exporting, -error, "cannot write: %s", strerror(error));
 }
 
+/* Where nobody chose a metric: the first one that the profile knows. */
+static struct export_options exporters_settle(const struct profile *profile,
+                                              const struct export_options *options)
+{
+    struct export_options settled = *options;
+    if (options->metric_is_default)
+        settled.metric = metrics[metric_choice_of(profile, METRIC_CHOICE_ALL)].row;
+    return settled;
+}
+
 int export_write(FILE *out, const struct profile *profile, const struct export_format *format,
                  const struct export_options *options, struct strbuf *why)
 {
+    struct export_options settled = exporters_settle(profile, options);
     struct exporting exporting = {.out = out,
                                   .profile = profile,
                                   .peak_ns = profile->program.total.peak_ticks,
-                                  .options = options,
+                                  .options = &settled,
                                   .why = why};
     struct profile view = {0};
     int error = exporters_check(&exporting, format);

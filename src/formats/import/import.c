@@ -13,13 +13,14 @@
 #include "import/importers.h"
 #include "profile/pack.h"
 
-/* pprof comes last: its first byte says little. */
+/* pprof comes after all others that are text: its first byte says little, but no pickle has it. */
 const struct import_format import_formats[] = {
     {"heaptrack", import_is_heaptrack, import_heaptrack},
     {"massif", import_is_massif, import_massif},
     {"dhat", import_is_dhat, import_dhat},
     {"jemalloc", import_is_jemalloc, import_jemalloc},
     {"pprof", import_is_pprof, import_pprof},
+    {"tracemalloc", import_is_tracemalloc, import_tracemalloc},
     {NULL, NULL, NULL},
 };
 
@@ -99,8 +100,11 @@ static const char *import_why_unknown(const char *bytes, size_t count)
         return "it is a database, as unpacked profiles are: tidemark report shows those";
     if (count >= 8 && !memcmp(bytes, "TMTRACE\n", 8))
         return "it is a trace of Tidemark's own: tidemark replay makes a profile of it";
-    return "it is none of heaptrack, massif, DHAT, pprof and jemalloc's heap dumps; --from says "
-           "what it is";
+    if (count >= 2 && bytes[0] == '\x80' && bytes[1] <= 5)
+        return "it looks like a pickle, but not like a snapshot of tracemalloc, the only pickles "
+               "that are read";
+    return "it is none of heaptrack, massif, DHAT, pprof, jemalloc's heap dumps and tracemalloc's "
+           "snapshots; --from says what it is";
 }
 
 int import_bytes(struct gather **gather, const char *bytes, size_t count,

@@ -1,5 +1,6 @@
-/* Other tools' recordings as profiles: heaptrack, massif, DHAT, pprof and jemalloc's heap dumps.
- * One file per format; which one a file is of is seen from its beginning.
+/* Other tools' recordings as profiles: heaptrack, massif, DHAT, pprof, jemalloc's heap dumps
+ * and snapshots of Python's tracemalloc. One file per format; which one a file is of is seen from
+ * its beginning.
  *
  * What a format does not say is unknown in the profile (model/figure.h) and not 0. The files are
  * strangers': every number is checked, nothing is larger than what was read or IMPORT_LIMIT.

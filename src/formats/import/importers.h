@@ -15,5 +15,7 @@ bool import_is_jemalloc(const char *bytes, size_t count);
 int import_jemalloc(struct gather *gather, const char *bytes, size_t count, struct strbuf *why);
 bool import_is_pprof(const char *bytes, size_t count);
 int import_pprof(struct gather *gather, const char *bytes, size_t count, struct strbuf *why);
+bool import_is_tracemalloc(const char *bytes, size_t count);
+int import_tracemalloc(struct gather *gather, const char *bytes, size_t count, struct strbuf *why);
 
 #endif

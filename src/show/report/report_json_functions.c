@@ -12,7 +12,7 @@
 
 static size_t report_json_functions_chosen_metric(const struct report_writer *writer)
 {
-    return writer->options->metric == METRIC_CHOICE_ALL ? 0 : (size_t)writer->options->metric;
+    return metric_choice_of(writer->profile, writer->options->metric);
 }
 
 /* ---- Functions ----------------------------------------------------------------------------- */
@@ -147,7 +147,7 @@ static void report_json_functions_write_children(struct report_writer *writer,
 int report_json_tree(struct report_writer *writer)
 {
     struct top_down tree;
-    size_t metric = metric_choice_that_adds_up(writer->options->metric);
+    size_t metric = metric_choice_that_adds_up(writer->profile, writer->options->metric);
     if (!(writer->options->show >> REPORT_TREE & 1))
         return 0;
     int error = top_down_init(&tree, writer->profile, metrics[metric].row, writer->sites.hidden,

@@ -32,10 +32,10 @@ struct functions_layout {
     bool of_libraries;
 };
 
-/* The metric that --sort names; the first one without it. */
+/* The metric that --sort names; without it the first one that is known. */
 static size_t report_text_functions_chosen_metric(const struct report_text *text)
 {
-    return text->options->metric == METRIC_CHOICE_ALL ? 0 : (size_t)text->options->metric;
+    return metric_choice_of(text->profile, text->options->metric);
 }
 
 static struct figure report_text_functions_run_ns(const struct profile *profile)
@@ -398,9 +398,10 @@ static void report_text_functions_add_children(struct functions_tree *tree, uint
 
 int report_section_tree(struct report_text *text)
 {
-    struct functions_tree tree = {.text = text,
-                                  .metric = metric_choice_that_adds_up(text->options->metric),
-                                  .prefix = STRBUF_INIT};
+    struct functions_tree tree = {
+        .text = text,
+        .metric = metric_choice_that_adds_up(text->profile, text->options->metric),
+        .prefix = STRBUF_INIT};
     int error = top_down_init(&tree.nodes, text->profile, metrics[tree.metric].row,
                               text->sites.hidden, text->sites.wanted);
     if (error)

@@ -49,13 +49,13 @@ static void report_text_types_add(struct report_text *text, const struct merged_
 /* The metric that types are sorted by: what was alive at the peak, without --sort. */
 static size_t report_text_types_metric(const struct report_text *text)
 {
-    return text->options->metric == METRIC_CHOICE_ALL ? 0 : (size_t)text->options->metric;
+    return metric_choice_of(text->profile, text->options->metric);
 }
 
 static void report_text_types_say_share(struct report_text *text, const struct path_types *types)
 {
     struct strbuf line = STRBUF_INIT;
-    size_t metric = metric_choice_that_adds_up(text->options->metric);
+    size_t metric = metric_choice_that_adds_up(text->profile, text->options->metric);
     struct figure total = text->sites.totals[metric];
     struct figure unknown = metric_of(&metrics[metric], &types->unknown.metrics);
     strbuf_addf(&line, "Of %s the type is not known.",

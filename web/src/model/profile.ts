@@ -103,6 +103,12 @@ export class Names {
         const code = key - this.functionCount - marks.length;
         if (code < 0) return marks[key - this.functionCount]!;
         const module = this.module(this.tree.codeModule[code] ?? -1);
+        const line = this.tree.codeFirstLine[code]!;
+        if (module && module === this.file(this.tree.lineFile[line]!)) {
+            /* Of a script whose functions are not known. */
+            const number = this.tree.lineNumber[line]!;
+            return baseName(module) + (number ? `:${number}` : "");
+        }
         return `${baseName(module ?? "?")}+0x${this.#codeAddress[code]!.toString(16)}`;
     }
     /* Code without a name of its own, where several such are told apart by where they are. */
