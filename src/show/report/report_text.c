@@ -22,13 +22,28 @@ enum { COMMAND_LINES = 6 }; /* at most, in reports of sections */
 
 /* ---- The head ------------------------------------------------------------------------------ */
 
+/* Another tool's recording may have neither. */
 static void report_text_add_process(struct strbuf *line, const struct profile *profile)
 {
-    strbuf_add_string(line, "  pid ");
+    bool has_pid = profile_get(profile, PROFILE_META_PID);
+    bool has_host = profile_get(profile, PROFILE_META_HOST);
+    strbuf_add_string(line, has_pid || has_host ? "  pid " : "  pid and machine not recorded");
+    if (!has_pid && !has_host)
+        return;
     facts_add_text(line, profile, PROFILE_META_PID);
     facts_add_rank(line, profile);
     strbuf_add_string(line, " on ");
     facts_add_text(line, profile, PROFILE_META_HOST);
+}
+
+/* "?" where it was not recorded would look as if that were the program's name. */
+static void report_text_add_recorded(struct strbuf *line, const struct profile *profile,
+                                     const char *key, const char *missing)
+{
+    if (profile_get(profile, key))
+        facts_add_text(line, profile, key);
+    else
+        strbuf_add_string(line, missing);
 }
 
 static void report_text_add_job(struct strbuf *line, const struct profile *profile)
@@ -47,7 +62,7 @@ static void report_text_add_identity(struct report_text *text)
 {
     const struct profile *profile = text->profile;
     struct strbuf line = STRBUF_INIT;
-    facts_add_text(&line, profile, PROFILE_META_PROGRAM);
+    report_text_add_recorded(&line, profile, PROFILE_META_PROGRAM, "program not recorded");
     style_add(&text->out, &text->style, TONE_TITLE, line.data);
     strbuf_reset(&line);
     if (profile_is_job(profile))
@@ -75,7 +90,7 @@ static void report_text_add_run(struct report_text *text)
 {
     struct strbuf line = STRBUF_INIT;
     report_part_label(text, "command");
-    facts_add_text(&line, text->profile, PROFILE_META_COMMAND);
+    report_text_add_recorded(&line, text->profile, PROFILE_META_COMMAND, "not recorded");
     size_t lines = text->options->show ? COMMAND_LINES : 1;
     size_t most = lines * (text->style.columns - TEXT_LABEL_COLUMNS);
     struct strbuf cut = STRBUF_INIT;
