@@ -23,7 +23,7 @@ tidemark query new.tmk 'select count(*) as named from function where name is not
 tidemark query --format csv new.tmk "select function from call_sites where file like '%minidom.py' limit 1" | tr -d '\r' | sed 's/^.*minidom.py:[0-9]*$/minidom.py:N/'
 echo "# out again: each line is where it was"
 tidemark export --no-hide-std --to folded --metric live_bytes -o - new.tmk | grep -q 'minidom.py:[0-9]*;expatbuilder.py:[0-9]*' && echo lines
-tidemark export --no-hide-std --to pprof -o new.pb.gz new.tmk && tidemark import -o again.tmk new.pb.gz 2>/dev/null
+tidemark export --no-hide-std --to pprof -o new.pb.gz new.tmk 2>/dev/null && tidemark import -o again.tmk new.pb.gz 2>/dev/null
 tidemark report --json again.tmk | jq .program.live_bytes >a
 tidemark report --json new.tmk | jq .program.live_bytes | cmp - a && echo the same
 
