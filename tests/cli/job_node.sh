@@ -40,9 +40,9 @@ began() { until_true sh -c "$(for i; do echo "[ -e began.$i ] &&"; done) :"; }
 ended() { until_true sh -c "$(for i; do echo "[ -s status.$i ] &&"; done) :"; cat $(for i; do echo status.$i; done); rm -f status.* began.*; }
 all_ended() { until_true sh -c "[ \$(cat runs/$1/*.entry | grep -c '^end ') -ge $2 ]"; }
 sessions() { cat runs/$1/*.entry | sed -n 's/^session //p' | sort -u | wc -l; }
-collectors() { # of the job
+collectors() { # of the job; not those of the same job in another directory
     pgrep -f "tidemark record -q --job=runs --job-id=$1 " | while read -r pid; do
-        [ "$(cat /proc/$pid/comm)" = tidemark ] && echo $pid; done; }
+        [ "$(cat /proc/$pid/comm)" = tidemark ] && [ "$(readlink /proc/$pid/cwd)" = "$PWD" ] && echo $pid; done; }
 # A child of it has its name for a moment, until it takes one of its own.
 one_collector() { collectors $1 >collectors.$1; [ "$(wc -l <collectors.$1)" = 1 ]; }
 said_collectors() { tidemark job runs/$1 | tr -s ' \n' ' ' | grep -o 'collectors.*have another'; }
@@ -172,7 +172,8 @@ for by in rank node; do
         ./wanted 1; touch began.0; while [ ! -e stop.term.$by ]; do sleep 0.05; done" &
     began 0
     kill -TERM $(collectors term.$by)
-    until_true sh -c "! pgrep -f '^tidemark record -q --job=runs --job-id=term.$by ' >/dev/null"
+    none_is_left() { ! pgrep -f "^tidemark record -q --job=runs --job-id=term.$by " | while read -r pid; do readlink /proc/$pid/cwd; done | grep -qx "$PWD"; }
+    until_true none_is_left
     touch stop.term.$by
     wait
     rm -f began.0

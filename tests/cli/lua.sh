@@ -73,7 +73,7 @@ local want, kept = {}, {}
 function forgotten_big() return big() end
 for i = 1, 20000 do
   local lines = math.random(0, 3)
-  local made = load("return function() \n" .. string.rep("\n", lines) .. "local x = forgotten_big()\n" .. string.rep("\n", 4 - lines) ..
+  local made = load("return function() \n" .. string.rep("\n", lines) .. string.rep("forgotten = 1; ", 12) .. "local x = forgotten_big()\n" .. string.rep("\n", 4 - lines) ..
                     "return x end", "@made.lua")()
   made()
   want[2 + lines] = (want[2 + lines] or 0) + 1

@@ -500,17 +500,23 @@ static uint32_t lua_line(const struct script_frame *frame)
 
 /* ---- What a runtime answers: frames ---- */
 
-/* The steps of lines up to a position, eight at most. */
+/* The steps of lines up to a position, 32 at most. */
 static inline uint64_t lua_steps(uintptr_t lines, uintptr_t position)
 {
-    enum { STEPS = sizeof(uint64_t) };
-    uintptr_t from = position < STEPS ? lines : lines + position - (STEPS - 1);
-    uint64_t steps;
+    enum { STEPS = sizeof(uint64_t), MOST = 4 * STEPS };
+    uintptr_t count = position < MOST ? position + 1 : MOST, end = lines + position + 1;
+    uint64_t steps, key = 0;
 
-    if (!script_are_there(from, STEPS))
+    if (!script_are_there(end - count, count + STEPS))
         return 0;
-    memcpy(&steps, (const void *)from, sizeof steps);
-    return position < STEPS ? steps << 8 * (STEPS - 1 - position) : steps;
+    for (; count >= STEPS; count -= STEPS, end -= STEPS) {
+        memcpy(&steps, (const void *)(end - STEPS), sizeof steps);
+        key = key * 0x9E3779B97F4A7C15ull + steps;
+    }
+    if (!count)
+        return key;
+    memcpy(&steps, (const void *)(end - count), sizeof steps);
+    return key * 0x9E3779B97F4A7C15ull + (steps << 8 * (STEPS - count));
 }
 
 /* What is said of a function's line where it is. The line itself, or of 5.4 what takes one look:
