@@ -14,7 +14,6 @@
 #include <string.h>
 #include "base/hash.h"
 #include "base/map.h"
-#include "aggregate/metric_choice.h"
 
 enum { RUNNING_SUMS_MAX = 33 }; /* log2 of the largest number of sites, and one */
 
@@ -146,9 +145,7 @@ struct node {
 struct functions_walk {
     const struct profile *profile;
     const bool *hidden;
-    uint32_t *libraries;              /* by module; NULL: by function */
-    const struct metric *const *only; /* NULL: all metrics */
-    size_t only_count;
+    uint32_t *libraries; /* by module; NULL: by function */
     struct node *nodes;
     uint32_t *site_of; /* by node: index of its site + 1, 0: none */
     uint32_t *on_way;  /* by key */
@@ -210,19 +207,16 @@ static struct function_row *function_row_of(struct functions_walk *walk, uint32_
     return row;
 }
 
-/* The frame that a path counts for; false: it is one of hidden frames only, and *line is its
- * innermost. */
-static bool function_find_exclusive(const struct functions_walk *walk, uint32_t node,
-                                    uint32_t *code, uint32_t *line)
+bool function_exclusive_frame(const struct profile *profile, const bool *hidden, uint32_t node,
+                              uint32_t *code, uint32_t *line)
 {
-    const struct profile *profile = walk->profile;
     *code = profile->nodes[node].location;
     *line = profile->codes[*code].first_line;
     for (; node; node = profile->nodes[node].parent) {
         uint32_t location = profile->nodes[node].location;
         const struct profile_code *of = &profile->codes[location];
         for (uint32_t i = 0; i < of->line_count; i++) {
-            if (function_is_hidden(walk, of->first_line + i))
+            if (hidden && hidden[of->first_line + i])
                 continue;
             *code = location;
             *line = of->first_line + i;
@@ -230,35 +224,6 @@ static bool function_find_exclusive(const struct functions_walk *walk, uint32_t 
         }
     }
     return false;
-}
-
-static void function_add_some(const struct functions_walk *walk, struct merged_metrics *into,
-                              const struct call_metrics *from, uint64_t paths)
-{
-    for (size_t i = 0; i < walk->only_count; i++) {
-        struct figure value = metric_of(walk->only[i], from),
-                      *sum = metric_field(walk->only[i]->row, &into->metrics);
-        *sum = into->paths ? metric_join(walk->only[i], *sum, value) : value;
-    }
-    into->paths += paths;
-}
-
-static void function_add(const struct functions_walk *walk, struct merged_metrics *into,
-                         const struct merged_metrics *from)
-{
-    if (walk->only)
-        function_add_some(walk, into, &from->metrics, from->paths);
-    else
-        merged_add(into, from);
-}
-
-static void function_add_path(const struct functions_walk *walk, struct merged_metrics *into,
-                              const struct call_metrics *path)
-{
-    if (walk->only)
-        function_add_some(walk, into, path, 1);
-    else
-        merged_add_path(into, path);
 }
 
 static struct merged_metrics *function_sum_of(struct functions_walk *walk, uint32_t node)
@@ -278,12 +243,12 @@ static void function_add_site(struct functions_walk *walk, uint32_t node)
         return;
     struct profile_site room;
     const struct call_metrics *added = &profile_site_at(walk->profile, site - 1, &room)->metrics;
-    bool visible = function_find_exclusive(walk, node, &code, &line);
+    bool visible = function_exclusive_frame(walk->profile, walk->hidden, node, &code, &line);
     struct function_row *row = function_row_of(walk, code, line);
-    function_add_path(walk, &row->exclusive, added);
+    merged_add_path(&row->exclusive, added);
     if (!visible)
-        function_add_path(walk, &row->inclusive, added);
-    function_add_path(walk, function_sum_of(walk, node), added);
+        merged_add_path(&row->inclusive, added);
+    merged_add_path(function_sum_of(walk, node), added);
 }
 
 static void function_enter(struct functions_walk *walk, uint32_t node)
@@ -308,14 +273,14 @@ static void function_leave(struct functions_walk *walk, uint32_t node)
         uint32_t line = code->first_line + i;
         if (!function_is_hidden(walk, line) &&
             !--walk->on_way[function_walk_key(walk, location, line)])
-            function_add(walk, &function_row_of(walk, location, line)->inclusive, sum);
+            merged_add(&function_row_of(walk, location, line)->inclusive, sum);
     }
     if (!parent || !walk->nodes[parent].sites) {
         walk->nodes[parent].sites = 1;
         walk->sum_count -= !parent; /* of the root no sum is wanted */
         return;
     }
-    function_add(walk, &walk->sums[walk->sum_count - 2], sum);
+    merged_add(&walk->sums[walk->sum_count - 2], sum);
     walk->sum_count--;
 }
 
@@ -348,22 +313,11 @@ static void function_add_root(struct functions_walk *walk)
     const struct call_metrics *added =
         &profile_site_at(walk->profile, walk->site_of[0] - 1, &room)->metrics;
     struct function_row *row = &walk->rows[function_walk_key(walk, 0, 0)];
-    function_add_path(walk, &row->exclusive, added);
-    function_add_path(walk, &row->inclusive, added);
+    merged_add_path(&row->exclusive, added);
+    merged_add_path(&row->inclusive, added);
 }
 
 /* ---- The answer ---------------------------------------------------------------------------- */
-
-/* What was not added up is unknown. */
-static void function_keep_some(const struct functions_walk *walk, struct merged_metrics *merged)
-{
-    struct call_metrics kept;
-    call_metrics_know_nothing(&kept);
-    for (size_t i = 0; i < walk->only_count; i++)
-        *metric_field(walk->only[i]->row, &kept) = metric_of(walk->only[i], &merged->metrics);
-    merged->metrics = kept;
-    merged->path_peak = FIGURE_UNKNOWN;
-}
 
 static void function_keep_rows(struct functions *functions, const struct functions_walk *walk,
                                size_t keys)
@@ -374,10 +328,6 @@ static void function_keep_rows(struct functions *functions, const struct functio
             continue;
         walk->rows[key].key = (uint32_t)key;
         merged_settle(&walk->rows[key].exclusive, &walk->rows[key].inclusive.metrics);
-        if (walk->only) {
-            function_keep_some(walk, &walk->rows[key].exclusive);
-            function_keep_some(walk, &walk->rows[key].inclusive);
-        }
         if (count != key)
             walk->rows[count] = walk->rows[key];
         count++;
@@ -415,14 +365,6 @@ int functions_init(struct functions *functions, const struct profile *profile, c
 {
     struct functions_walk walk = {.profile = profile, .hidden = hidden};
     return function_run(functions, &walk, function_key_count(profile), wanted);
-}
-
-int functions_init_of(struct functions *functions, const struct profile *profile,
-                      const bool *hidden, const struct metric *const *only, size_t count)
-{
-    struct functions_walk walk = {
-        .profile = profile, .hidden = hidden, .only = only, .only_count = count};
-    return function_run(functions, &walk, function_key_count(profile), NULL);
 }
 
 int functions_init_libraries(struct functions *functions, const struct profile *profile,

@@ -49,6 +49,11 @@ bool function_key_frame(const struct profile *profile, uint32_t key, struct fram
 void function_key_add_name(struct strbuf *out, const struct profile *profile, uint32_t key,
                            struct frame frame);
 
+/* The frame that the path to `node` counts for; false: it is one of hidden frames only, and it is
+ * the innermost of them. */
+bool function_exclusive_frame(const struct profile *profile, const bool *hidden, uint32_t node,
+                              uint32_t *code, uint32_t *line);
+
 struct function_row {
     uint32_t key;
     uint32_t code, line; /* a frame of it, of the innermost one seen first */
@@ -65,11 +70,6 @@ struct functions {
  * node, and a row for each key. */
 int functions_init(struct functions *functions, const struct profile *profile, const bool *hidden,
                    const bool *wanted);
-/* The same where these metrics are wanted alone, each of which adds up: all others are unknown. Of
- * many paths to merge all metrics is most of the work. */
-struct metric;
-int functions_init_of(struct functions *functions, const struct profile *profile,
-                      const bool *hidden, const struct metric *const *only, size_t count);
 /* As functions_init(), by library: exclusive is what the library asks for itself, inclusive with
  * what is asked for below it. Rows' keys are indices of modules; a library that was loaded again
  * has its first index. The keys behind these stand for code without a module, in the order of enum

@@ -246,9 +246,12 @@ bool rule_site_grows_by_copy(const struct inquiry *inquiry, const struct site *s
         frame_is_interpreted(inquiry->profile, site->frame))
         return false;
     for (size_t i = 0; i < site->count; i++) {
+        uint32_t at = inquiry->order[site->first + i];
         struct profile_site room;
-        const struct profile_site *path =
-            profile_site_at(inquiry->profile, inquiry->order[site->first + i], &room);
+        if (rule_number(profile_site_figure(inquiry->profile, at, METRIC_ROW(alloc_count))) <
+            COPY_COUNT)
+            continue;
+        const struct profile_site *path = profile_site_at(inquiry->profile, at, &room);
         if (rule_growth_path_grows_by_copy(inquiry->profile, path))
             calls += rule_number(path->metrics.alloc_count);
     }
@@ -259,10 +262,8 @@ bool rule_site_grows_by_copy(const struct inquiry *inquiry, const struct site *s
 static bool rule_growth_is_seen_to_rise(const struct inquiry *inquiry, const struct site *site)
 {
     for (size_t i = 0; i < site->count; i++) {
-        struct profile_site room;
-        const struct profile_site *path =
-            profile_site_at(inquiry->profile, inquiry->order[site->first + i], &room);
-        const struct curve *curve = inquiry_curve_of(inquiry->profile, path->path);
+        const struct curve *curve = inquiry_curve_of(
+            inquiry->profile, profile_site_path(inquiry->profile, inquiry->order[site->first + i]));
         if (curve && curve->count >= COPY_CURVE_POINTS && rule_growth_curve_rises(curve))
             return true;
     }

@@ -172,10 +172,13 @@ static struct growth rule_leaks_growth_of(const struct inquiry *inquiry, const s
         rule_number(site->metrics.live_count) < GROWTH_BLOCKS)
         return growth;
     for (size_t i = 0; i < site->count; i++) {
+        uint32_t at = inquiry->order[site->first + i];
+        const struct curve *curve =
+            inquiry_curve_of(inquiry->profile, profile_site_path(inquiry->profile, at));
+        if (!curve) /* as most have none: their figures are not read */
+            continue;
         struct profile_site room;
-        const struct profile_site *path =
-            profile_site_at(inquiry->profile, inquiry->order[site->first + i], &room);
-        const struct curve *curve = inquiry_curve_of(inquiry->profile, path->path);
+        const struct profile_site *path = profile_site_at(inquiry->profile, at, &room);
         double rise;
         if (!rule_path_grows_to_the_end(inquiry, &path->metrics, curve, &rise))
             continue;
@@ -329,9 +332,12 @@ static uint64_t rule_leaks_teardown_bytes(const struct inquiry *inquiry, const s
     if (rule_number(site->metrics.peak_bytes) < TEARDOWN_BYTES)
         return 0;
     for (size_t i = 0; i < site->count; i++) {
+        uint32_t at = inquiry->order[site->first + i];
         struct profile_site room;
-        const struct profile_site *path =
-            profile_site_at(inquiry->profile, inquiry->order[site->first + i], &room);
+        if (rule_number(profile_site_figure(inquiry->profile, at, METRIC_ROW(peak_bytes))) <
+            TEARDOWN_BYTES)
+            continue;
+        const struct profile_site *path = profile_site_at(inquiry->profile, at, &room);
         if (rule_leaks_grows_to_teardown(inquiry, path))
             bytes += rule_number(path->metrics.peak_bytes);
     }
@@ -391,17 +397,17 @@ static struct runtime_pools rule_leaks_pools_of(const struct inquiry *inquiry,
                                                 const struct site *site)
 {
     struct runtime_pools pools = {figure_of(0), figure_of(0)};
+    const struct profile *profile = inquiry->profile;
     for (size_t i = 0; i < site->count; i++) {
-        struct profile_site room;
-        const struct profile_site *path =
-            profile_site_at(inquiry->profile, inquiry->order[site->first + i], &room);
-        bool is_gone =
-            figure_zero(path->metrics.live_bytes) && figure_zero(path->metrics.live_count);
-        if (is_gone || (!startup_has(inquiry->startup, path->path) &&
-                        !runtime_pools_has(&inquiry->pool_names, path->path)))
+        uint32_t at = inquiry->order[site->first + i], path = profile_site_path(profile, at);
+        struct figure bytes = profile_site_figure(profile, at, METRIC_ROW(live_bytes)),
+                      count = profile_site_figure(profile, at, METRIC_ROW(live_count));
+        if ((figure_zero(bytes) && figure_zero(count)) ||
+            (!startup_has(inquiry->startup, path) &&
+             !runtime_pools_has(&inquiry->pool_names, path)))
             continue;
-        pools.bytes = figure_add(pools.bytes, path->metrics.live_bytes);
-        pools.count = figure_add(pools.count, path->metrics.live_count);
+        pools.bytes = figure_add(pools.bytes, bytes);
+        pools.count = figure_add(pools.count, count);
     }
     return pools;
 }

@@ -12,7 +12,7 @@
 #include "aggregate/order.h"
 #include "report/report.h"
 #include "aggregate/derived.h"
-#include "aggregate/functions.h"
+#include "aggregate/functions_top.h"
 #include "model/figure_json.h"
 
 enum { SPARK_POINTS = 240, TOP_FUNCTIONS = 10 };
@@ -275,7 +275,8 @@ int summary_write_top(struct json *json, const struct resources *resources, cons
     for (size_t i = 0; i < METRIC_SUMS; i++)
         if (metrics[i].usual && metric_is_known(&metrics[i], &profile->program.total))
             ranked[count++] = &metrics[i];
-    int error = functions_init_of(&functions, profile, resources->hidden, ranked, count);
+    int error =
+        functions_init_top(&functions, profile, resources->hidden, ranked, count, TOP_FUNCTIONS);
     if (error)
         return error;
     json_array(json, "top");

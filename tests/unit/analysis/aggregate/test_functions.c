@@ -8,7 +8,8 @@
 #include <time.h>
 #include <cmocka.h>
 #include "random_profile.h"
-#include "aggregate/functions.h"
+#include "aggregate/functions_top.h"
+#include "aggregate/order.h"
 #include "aggregate/metric_choice.h"
 #include "aggregate/top_down.h"
 
@@ -322,41 +323,64 @@ static void what_is_unknown_stays_unknown(void **state)
     random_profile_free(profile);
 }
 
-/* What is asked for alone is what it is among all. */
+static const struct function_row *row_of(const struct functions *functions, uint32_t key)
+{
+    for (size_t i = 0; i < functions->count; i++)
+        if (functions->rows[i].key == key)
+            return &functions->rows[i];
+    return NULL;
+}
+
+/* What is asked for alone is what it is among all, and below the first ones too. `most`: of more
+ * than 64 functions, what is below them is looked for in several passes. */
+static void the_first_are_as_among_all(struct random_size size, size_t most)
+{
+    const struct metric *const only[] = {&metrics[3], &metrics[0]};
+    struct functions top, all;
+    struct profile *profile = random_profile(size);
+    bool *hidden = calloc(profile->line_count, 1);
+    for (size_t i = 0; i < profile->line_count; i++)
+        hidden[i] = !random_below(3);
+    assert_int_equal(functions_init(&all, profile, hidden, NULL), 0);
+    assert_int_equal(functions_init_top(&top, profile, hidden, only, 2, most), 0);
+    for (size_t j = 0; j < 2; j++) {
+        size_t metric = (size_t)(only[j] - metrics);
+        uint32_t *order = order_functions(&all, metric, false),
+                 *order_top = order_functions(&top, metric, false);
+        for (size_t i = 0; i < top.count; i++) {
+            const struct function_row *row = &top.rows[order_top[i]],
+                                      *wanted = row_of(&all, row->key);
+            assert_non_null(wanted);
+            assert_int_equal(row->exclusive.paths, wanted->exclusive.paths);
+            assert_true(figure_equal(metric_of(only[j], &row->exclusive.metrics),
+                                     metric_of(only[j], &wanted->exclusive.metrics)));
+            assert_false(figure_known(row->exclusive.metrics.size_max));
+            if (i >= most)
+                continue;
+            assert_true(figure_equal(metric_of(only[j], &row->exclusive.metrics),
+                                     metric_of(only[j], &all.rows[order[i]].exclusive.metrics)));
+            assert_int_equal(row->inclusive.paths, wanted->inclusive.paths);
+            assert_true(figure_equal(metric_of(only[j], &row->inclusive.metrics),
+                                     metric_of(only[j], &wanted->inclusive.metrics)));
+        }
+        free(order);
+        free(order_top);
+    }
+    functions_release(&top);
+    functions_release(&all);
+    free(hidden);
+    random_profile_free(profile);
+}
+
 static void some_metrics_are_as_among_all(void **state)
 {
     (void)state;
-    const struct metric *const only[] = {&metrics[3], &metrics[0]};
     random_state = (uint64_t)time(NULL) ^ (uint64_t)clock() << 32;
     print_message("seed %llu\n", (unsigned long long)random_state);
-    for (int round = 0; round < 50; round++) {
-        struct functions some, all;
-        struct profile *profile = random_profile((struct random_size){8, 1, 20, 60, 40, 3});
-        bool *hidden = calloc(profile->line_count, 1);
-        for (size_t i = 0; i < profile->line_count; i++)
-            hidden[i] = !random_below(3);
-        assert_int_equal(functions_init(&all, profile, hidden, NULL), 0);
-        assert_int_equal(functions_init_of(&some, profile, hidden, only, 2), 0);
-        assert_int_equal(some.count, all.count);
-        for (size_t i = 0; i < all.count; i++) {
-            const struct function_row *row = &some.rows[i], *wanted = &all.rows[i];
-            assert_int_equal(row->key, wanted->key);
-            assert_int_equal(row->inclusive.paths, wanted->inclusive.paths);
-            assert_int_equal(row->exclusive.paths, wanted->exclusive.paths);
-            for (size_t j = 0; j < 2; j++) {
-                assert_true(figure_equal(metric_of(only[j], &row->inclusive.metrics),
-                                         metric_of(only[j], &wanted->inclusive.metrics)));
-                assert_true(figure_equal(metric_of(only[j], &row->exclusive.metrics),
-                                         metric_of(only[j], &wanted->exclusive.metrics)));
-            }
-            assert_false(figure_known(row->inclusive.metrics.alloc_count));
-            assert_false(figure_known(row->exclusive.metrics.size_max));
-        }
-        functions_release(&some);
-        functions_release(&all);
-        free(hidden);
-        random_profile_free(profile);
-    }
+    for (int round = 0; round < 50; round++)
+        the_first_are_as_among_all((struct random_size){8, 1, 20, 60, 40, 3}, 1 + random_below(9));
+    for (int round = 0; round < 5; round++)
+        the_first_are_as_among_all((struct random_size){300, 1, 500, 3000, 2000, 3}, 150);
 }
 
 int main(void)
