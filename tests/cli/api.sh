@@ -36,6 +36,9 @@ of_region=$(tidemark report --json --region parallel p3.tmk | jq .program.alloc_
 try tidemark report --region nix p3.tmk
 sentence "no region 'nix'.*parallel"
 tidemark report --show regions p3.tmk | grep -c 'parallel (1 without an end)'
+# A region's peak is its own; who held it is known of the program's alone.
+tidemark report --region scratch p3.tmk | grep -c "^\(Alive\|Held\) at the peak"
+tidemark report --region scratch p3.tmk | grep -o "^Alive at the program's peak"
 
 query p3.tmk "SELECT name, alloc_count, alloc_bytes, live_count FROM regions ORDER BY name"
 query p3.tmk "SELECT count(*) FROM region_call_sites WHERE region = 'scratch' AND function = 'work'"

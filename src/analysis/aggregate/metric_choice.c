@@ -49,10 +49,12 @@ const struct metric metrics[METRIC_CHOICES] = {
      false, false, NULL},
 };
 
-/* Those that have other words where the profile is one of mappings. */
-static const struct {
+struct metric_choice_words {
     const char *name, *title, *none;
-} metric_choice_of_mappings[] = {
+};
+
+/* Those that have other words where the profile is one of mappings. */
+static const struct metric_choice_words metric_choice_of_mappings[] = {
     {"peak", "Mapped at the peak", "nothing was mapped at the peak"},
     {"leaked", "Never unmapped", "everything was unmapped"},
     {"count", "Most mappings", "nothing was mapped"},
@@ -60,23 +62,33 @@ static const struct {
     {"temporary", "Temporary mappings", "no mapping ended before its thread's next one"},
     {"realloc", "Most changes of a mapping's size", "no mapping got another size"},
     {"freed", "Unmapped most", "nothing was unmapped"},
+    {NULL, NULL, NULL},
 };
 
-enum { WORDS_OF_MAPPINGS = sizeof metric_choice_of_mappings / sizeof *metric_choice_of_mappings };
+/* A region has a peak of its own, at which nobody knows which blocks were alive. */
+static const struct metric_choice_words metric_choice_of_regions[] = {
+    {"peak", "Alive at the program's peak",
+     "nothing of the region was alive at the program's peak"},
+    {NULL, NULL, NULL},
+};
 
-/* -1: it has the same words. */
-static int metric_choice_word(const struct metric *metric, const struct profile *profile)
+/* NULL: it has the same words. */
+static const struct metric_choice_words *metric_choice_find_words(const struct metric *metric,
+                                                                  const struct profile *profile)
 {
-    for (int i = 0; facts_is_of(profile, MEMORY_MAPPED) && i < WORDS_OF_MAPPINGS; i++)
-        if (!strcmp(metric_choice_of_mappings[i].name, metric->name))
-            return i;
-    return -1;
+    const struct metric_choice_words *at =
+        profile_get(profile, PROFILE_META_REGION) ? metric_choice_of_regions
+        : facts_is_of(profile, MEMORY_MAPPED)     ? metric_choice_of_mappings
+                                                  : NULL;
+    while (at && at->name && strcmp(at->name, metric->name))
+        at++;
+    return at && at->name ? at : NULL;
 }
 
 const char *metric_none(const struct metric *metric, const struct profile *profile)
 {
-    int word = metric_choice_word(metric, profile);
-    return word < 0 ? metric->none : metric_choice_of_mappings[word].none;
+    const struct metric_choice_words *words = metric_choice_find_words(metric, profile);
+    return words ? words->none : metric->none;
 }
 
 /* Where nothing was allocated, or freed, no block was the largest: unknown, though all was
@@ -114,10 +126,10 @@ void metric_add_title(struct strbuf *out, const struct metric *metric,
                       const struct profile *profile, bool in_sentence)
 {
     bool left = metric->row == METRIC_ROW(live_bytes);
-    int word = metric_choice_word(metric, profile);
-    const char *title = left        ? facts_of_what_is_left(profile)
-                        : word >= 0 ? metric_choice_of_mappings[word].title
-                                    : metric->title;
+    const struct metric_choice_words *words = metric_choice_find_words(metric, profile);
+    const char *title = left    ? facts_of_what_is_left(profile)
+                        : words ? words->title
+                                : metric->title;
     int first = (unsigned char)*title;
     strbuf_add_char(out, (char)(in_sentence ? tolower(first) : toupper(first)));
     strbuf_add_string(out, title + 1);

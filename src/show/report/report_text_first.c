@@ -111,7 +111,10 @@ static void report_text_first_holders(struct report_text *text, size_t most)
         return;
     size_t count = call_sites_top(&text->sites, 0, top, FIRST_ROWS);
     strbuf_addf(&rest, "%s by call site", figure_human_bytes(whole).text);
-    report_part_title(text, "Held at the peak", rest.data);
+    report_part_title(text,
+                      profile_get(text->profile, PROFILE_META_REGION) ? "Held at the program's peak"
+                                                                      : "Held at the peak",
+                      rest.data);
     for (size_t i = 0; i < count && i < most; i++)
         report_text_first_add_holder(text, top[i], figure_double(whole));
     report_text_first_add_others(text, most, figure_double(whole));

@@ -202,6 +202,7 @@ function Headline({ profile }: ViewProps): JSX.Element {
                 owners={owners}
                 top={isOfOwners ? undefined : top}
                 isOfOwners={isOfOwners}
+                isOfRegion={!!profile.region}
                 none={
                     isOfOwners
                         ? noHolders(owned.state, owners?.resident_bytes)
@@ -274,11 +275,13 @@ function HoldersCard({
     owners,
     top,
     isOfOwners,
+    isOfRegion,
     none,
 }: {
     owners: Owners | null;
     top: Top | undefined;
     isOfOwners: boolean;
+    isOfRegion: boolean;
     none: string;
 }): JSX.Element {
     /* 0: not known */
@@ -298,7 +301,13 @@ function HoldersCard({
           }));
     return (
         <Card
-            title={isOfOwners ? "Largest holders" : "Largest at the peak"}
+            title={
+                isOfOwners
+                    ? "Largest holders"
+                    : isOfRegion
+                      ? "Largest at the program's peak"
+                      : "Largest at the peak"
+            }
             tools={
                 <a
                     href={link(
@@ -353,7 +362,11 @@ function HeapCard({ profile, top }: ViewProps & { top: Top | undefined }): JSX.E
             </p>
             {first && !!top.total && (
                 <p class="tight nowrap" title={titleOfRow(first)}>
-                    <span class="dim">{share(first.exclusive / top.total)} of it held by</span>{" "}
+                    <span class="dim">
+                        {share(first.exclusive / top.total)}{" "}
+                        {/* a region has a peak of its own, of which nobody knows who held it */}
+                        {profile.region ? "of it at the program's peak held by" : "of it held by"}
+                    </span>{" "}
                     <a href={link({ view: "flame", metric: "at_peak_bytes", fn: first.key })}>
                         {titleOf(titleOfRow(first), first.file)}
                     </a>
