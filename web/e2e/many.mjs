@@ -5,11 +5,17 @@ import { serve } from "./serve.mjs";
 import { exact, Session } from "./session.mjs";
 import { views } from "./views.mjs";
 
-/* How many rows the table had meanwhile, its head included, and what it said in their place. */
+/* How many rows the table had meanwhile, its head included, and what it said in their place; and the
+ * sums of a search that were shown beside rows that they are not the sums of. */
 async function shownWhile(session, change) {
     await session.page.evaluate(() => {
+        const found = () => document.querySelector("[data-found]")?.title,
+            first = found();
+        window.foundEarly = [];
         const shown = (window.shownRows = []),
             look = () => {
+                if (document.querySelector(".table").ariaBusy === "true" && found() !== first)
+                    window.foundEarly.push(found());
                 const says = document.querySelector(".table .empty")?.textContent,
                     rows = document.querySelector(".table .scroll").ariaRowCount;
                 if (shown.at(-1) !== (says ?? rows)) shown.push(says ?? rows);
@@ -25,7 +31,7 @@ async function shownWhile(session, change) {
     await change();
     return session.page.evaluate(() => {
         window.rowsWatched.disconnect();
-        return window.shownRows;
+        return [window.shownRows, window.foundEarly];
     });
 }
 
@@ -38,17 +44,22 @@ export function testMany(world) {
         await session.page.evaluate(() => {
             document.querySelector(".table .scroll").scrollTop = 5000;
         });
-        const functions = await shownWhile(session, () =>
-            session.go("functions", { search, metric: "live_bytes" }),
+        const found = () => session.page.locator("[data-found]").getAttribute("title");
+        const foundAtPeak = await found();
+        const [functions, early] = await shownWhile(
+            session,
+            () => session.go("functions", { search, metric: "slack_bytes" }) /* new rows */,
         );
         assert.deepEqual([...new Set(functions)].length, 1, functions.join());
+        assert.deepEqual(early, [], "no sum comes before its rows");
+        assert.notEqual(await found(), foundAtPeak);
         assert.equal(
             await session.page.evaluate(() => document.querySelector(".table .scroll").scrollTop),
             5000,
         );
         /* a list that was sorted before, and is searched again */
         for (const hide of ["1", "0", "1"]) await session.go("leaks", { search, hide });
-        const leaks = await shownWhile(session, () => session.back());
+        const [leaks] = await shownWhile(session, () => session.back());
         assert.deepEqual([...new Set(leaks)].length, 1, leaks.join());
         session.noErrors();
         await session.close();

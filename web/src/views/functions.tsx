@@ -1,7 +1,7 @@
 /* The list of functions, with metrics of each function alone or of all that it calls.
  * functionMenu() is what the user can do with a function; other views use it too. */
 import { addsUp } from "../data/types.ts";
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { JSX } from "preact";
 import { functionRows, type FunctionRow } from "../model/functions.ts";
 import { sureHint, sureTo, varianceOf } from "../model/estimate.ts";
@@ -301,6 +301,14 @@ function ColumnChoice({
     );
 }
 
+/* Long lists are sorted while the table shows the rows of before: what is said of the rows waits for
+ * the table, so that both are of the same rows. */
+function useShown<T>(isShown: boolean, now: T): T | null {
+    const last = useRef<T | null>(null);
+    if (isShown) last.current = now;
+    return last.current;
+}
+
 function FunctionsTable({
     rows,
     whole,
@@ -323,13 +331,18 @@ function FunctionsTable({
             name = ({ name, file, module }: FunctionRow) => ({ function: name, file, module });
         return has && new Set(rows.filter((row) => has(name(row))));
     }, [rows, search]);
-    const found = useMemo(
+    const sum = useMemo(
         () => only && sumOfPaths(tree, column, wanted, only, inclusive),
         [only, rows, column],
     );
     const unit = profile.unitOf(metric),
         known = profile.metric(metric),
         doesAddUp = known ? addsUp(known) : metric === RANGE || metric === GROWTH;
+    const [inTable, setInTable] = useState<readonly FunctionRow[] | null>(null);
+    const found = useShown(
+        inTable === rows,
+        sum !== null && doesAddUp ? { sum, unit, part: whole > 0 ? sum / whole : NaN } : null,
+    );
     const most = useMemo(
         () => rows.reduce((best, row) => Math.max(best, row.values[metric] || 0), 1),
         [rows, metric],
@@ -353,10 +366,10 @@ function FunctionsTable({
                     {inclusive ? "with all below them" : "by what they ask for themselves"}
                 </span>
                 <ColumnChoice profile={profile} columns={columns} />
-                {found !== null && doesAddUp && (
-                    <span data-found title={exact(found, unit)}>
-                        search: <b>{format(found, unit)}</b>
-                        {whole > 0 && ` (${share(found / whole)})`}
+                {found && (
+                    <span data-found title={exact(found.sum, found.unit)}>
+                        search: <b>{format(found.sum, found.unit)}</b>
+                        {!isNaN(found.part) && ` (${share(found.part)})`}
                     </span>
                 )}
             </div>
@@ -368,6 +381,7 @@ function FunctionsTable({
                 columns={list}
                 sort={sort}
                 onSort={(next) => go({ sort: next }, "replace")}
+                onShown={setInTable}
                 rowKey={(row) => row.key}
                 selected={chosen >= 0 ? chosen : null}
                 onSelect={(row) => choose(row.key)}

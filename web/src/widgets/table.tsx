@@ -41,6 +41,8 @@ export interface TableProps<Row> {
     follow?: boolean; /* the selected row stays in sight when others select it */
     whole?: number; /* rows before a search: said where it leaves some out */
     only?: ReadonlySet<Row> | null; /* of `rows` those that a search leaves; null: all */
+    /* Of these rows is what stands in the table: figures about others are not shown beside it yet. */
+    onShown?: (rows: readonly Row[]) => void;
     /* Rows come in the order wanted (trees); columns do not sort. */
     ordered?: boolean;
     /* Rows of a tree: how deep, and whether it is open (null: nothing below). */
@@ -147,7 +149,9 @@ const WARM = 100_000; /* rows whose keys are worked out before somebody asks for
 
 /* Many rows are sorted in slices: until they are what was shown stays. */
 function useSorted<Row>({ rows, columns, sort, ordered }: TableProps<Row>): {
-    of: readonly Row[]; /* the rows that are sorted: those of before, until the others are */
+    of:
+        | readonly Row[]
+        | null; /* the rows that are sorted: those of before, until the others are; null: none yet */
     sorted: readonly Row[];
     isBusy: boolean;
 } {
@@ -173,7 +177,7 @@ function useSorted<Row>({ rows, columns, sort, ordered }: TableProps<Row>): {
         void inIdle(work);
         return () => void work.return(undefined);
     }, [rows, columns, ordered, waits]);
-    return { of: value?.of ?? rows, sorted: value?.sorted ?? [], isBusy: waits };
+    return { of: value?.of ?? null, sorted: value?.sorted ?? [], isBusy: waits };
 }
 
 function* allKeysOf<Row>(rows: readonly Row[], columns: readonly Column<Row>[]): Work<void> {
@@ -183,7 +187,7 @@ function* allKeysOf<Row>(rows: readonly Row[], columns: readonly Column<Row>[]):
 /* Rows that a search leaves, in the order of all of them: a search sorts nothing. What it leaves of
  * `rows` says nothing of those that are shown until these are sorted: they keep what it left of them. */
 function useLeft<Row>(
-    { of, sorted }: { of: readonly Row[]; sorted: readonly Row[] },
+    { of, sorted }: { of: readonly Row[] | null; sorted: readonly Row[] },
     { rows, only }: TableProps<Row>,
 ): readonly Row[] {
     const last = useRef(only);
@@ -416,6 +420,9 @@ export function Table<Row>(props: TableProps<Row>): JSX.Element {
     const all = useSorted(props),
         sorted = useLeft(all, props),
         { isBusy } = all;
+    useLayoutEffect(() => {
+        if (all.of) props.onShown?.(all.of);
+    }, [all.of]);
     const selectedAt = useMemo(
         () =>
             props.selected === undefined || props.selected === null
