@@ -4,11 +4,11 @@
  * time the highest, the lowest and the last point. */
 #include "accounting/path_curves.h"
 
+#include <math.h>
 #include <string.h>
 
 #define SMALLEST_POINTS 8u
 #define PIECE_BYTES     (SMALLEST_POINTS * sizeof(struct curve_point))
-#define MAX_PIECES      (CURVES_MAX_BYTES / PIECE_BYTES)
 
 _Static_assert(SMALLEST_POINTS << (CURVE_PIECES - 1) == CURVE_POINTS, "the largest piece");
 _Static_assert(SMALLEST_POINTS << (CURVE_EXACT_PIECES - 1) == CURVE_EXACT_POINTS, "exact");
@@ -31,6 +31,14 @@ static struct curve_point *curves_piece_at(const struct curves *curves, uint32_t
     return (struct curve_point *)curves->arena.base + (size_t)(piece - 1) * SMALLEST_POINTS;
 }
 
+static size_t curves_most_pieces(const struct curves *curves)
+{
+    size_t bytes = !curves->noise_bytes ? CURVES_MAX_BYTES
+                   : curves->is_brief   ? CURVES_BRIEF_BYTES
+                                        : CURVES_NOISY_BYTES;
+    return bytes / PIECE_BYTES;
+}
+
 /* 0: the arena is full. */
 static uint32_t curves_take_piece(struct curves *curves, unsigned size)
 {
@@ -40,7 +48,7 @@ static uint32_t curves_take_piece(struct curves *curves, unsigned size)
         curves->free[size] = (uint32_t)curves_piece_at(curves, piece)->ticks;
         return piece;
     }
-    if (curves->used + (1u << size) > MAX_PIECES)
+    if (curves->used + (1u << size) > curves_most_pieces(curves))
         return 0;
     piece = curves->used + 1;
     curves->used += 1u << size;
@@ -64,6 +72,8 @@ static unsigned curves_sizes(const struct curves *curves)
 {
     bool room = curves->used < CURVES_EXACT_BYTES / PIECE_BYTES;
 
+    if (curves->is_brief)
+        return CURVE_BRIEF_PIECES;
     return curves->begin_exact && room ? CURVE_EXACT_PIECES : CURVE_PIECES;
 }
 
@@ -86,10 +96,19 @@ static bool curves_enlarge(struct curves *curves, struct site_curve *curve)
 
 /* ---- Bands --------------------------------------------------------------------------------- */
 
-static struct curve_band curves_band_of(uint64_t bytes, uint64_t threshold_bytes)
+/* The deviation of an estimated level; 0 if levels are exact. */
+static uint64_t curves_noise(const struct curves *curves, uint64_t bytes)
+{
+    return curves->noise_bytes ? (uint64_t)sqrt((double)bytes * (double)curves->noise_bytes) : 0;
+}
+
+static struct curve_band curves_band_of(const struct curves *curves, uint64_t bytes,
+                                        uint64_t threshold_bytes)
 {
     uint64_t part = threshold_bytes ? bytes / CURVE_PART : 0;
+    uint64_t noise = threshold_bytes ? curves_noise(curves, bytes) : 0;
     uint64_t error = part > threshold_bytes ? part : threshold_bytes;
+    error = noise > error ? noise : error;
     struct curve_band band = {bytes > error ? bytes - error : 0, bytes + error};
 
     if (band.high < bytes)
@@ -105,18 +124,19 @@ static bool curves_contains(struct curve_band outer, struct curve_band inner)
 /* ---- Thinning ------------------------------------------------------------------------------ */
 
 /* Which points remain with a threshold: `keep(i)` is written to kept[i]. Returns how many. */
-static size_t curves_sift(const struct site_curve *curve, const struct curve_point *points,
+static size_t curves_sift(const struct curves *curves, const struct site_curve *curve,
                           uint64_t threshold_bytes, bool kept[CURVE_EXACT_POINTS])
 {
-    struct curve_band band = curves_band_of(0, threshold_bytes);
+    const struct curve_point *points = curves_piece_at(curves, curve->piece);
+    struct curve_band band = curves_band_of(curves, 0, threshold_bytes);
     size_t count = 0;
 
     for (size_t i = 0; i < curve->count; i++) {
-        kept[i] = i == curve->highest ||
-                  !curves_contains(band, curves_band_of(points[i].bytes, curve->threshold_bytes));
+        struct curve_band old = curves_band_of(curves, points[i].bytes, curve->threshold_bytes);
+        kept[i] = i == curve->highest || !curves_contains(band, old);
         if (!kept[i])
             continue;
-        band = curves_band_of(points[i].bytes, threshold_bytes);
+        band = curves_band_of(curves, points[i].bytes, threshold_bytes);
         count++;
     }
     return count;
@@ -147,14 +167,15 @@ static uint64_t curves_plain_threshold(const struct site_curve *curve,
 
 /* Doubles the threshold until a quarter of the points can go. False: not even the largest threshold
  * is enough. */
-static bool curves_raise_threshold(struct site_curve *curve, struct curve_point *points)
+static bool curves_raise_threshold(const struct curves *curves, struct site_curve *curve,
+                                   struct curve_point *points)
 {
     bool kept[CURVE_EXACT_POINTS], enough = false;
     uint64_t most = curves_plain_threshold(curve, points), threshold = curve->threshold_bytes;
 
     while (!enough && 2 * threshold <= most) {
         threshold = threshold ? 2 * threshold : CURVE_THRESHOLD_BYTES;
-        enough = curves_sift(curve, points, threshold, kept) <= curve->count * 3u / 4;
+        enough = curves_sift(curves, curve, threshold, kept) <= curve->count * 3u / 4;
     }
     if (enough)
         curves_drop(curve, points, kept);
@@ -225,11 +246,98 @@ static void curves_lengthen_stretches(struct site_curve *curve, struct curve_poi
     curves_find_highest(curve, points, 1);
 }
 
+/* ---- The floor ---- */
+
+/* Was the level never above the floor? */
+static bool curves_is_below_floor(const struct curves *curves, const struct site_curve *curve,
+                                  const struct curve_point *points)
+{
+    struct curve_band none = curves_band_of(curves, 0, curves->floor_bytes);
+
+    return !curve->count ||
+           curves_contains(
+               none, curves_band_of(curves, points[curve->highest].bytes, curve->threshold_bytes));
+}
+
+/* The curve without what the floor makes redundant. */
+static void curves_raise_to_floor(const struct curves *curves, struct site_curve *curve)
+{
+    struct curve_point *points = curve->piece ? curves_piece_at(curves, curve->piece) : NULL;
+    uint64_t floor_bytes = curves->floor_bytes;
+    bool kept[CURVE_EXACT_POINTS];
+
+    if (curve->threshold_bytes > floor_bytes && !curve->stretch_log)
+        return;
+    if (curves_is_below_floor(curves, curve, points)) {
+        curve->changed |= curve->count != 0;
+        curve->count = curve->highest = curve->stretch_log = 0;
+        curve->threshold_bytes = floor_bytes;
+        curve->band = curves_band_of(curves, 0, floor_bytes);
+    } else if (!curve->stretch_log) {
+        curves_sift(curves, curve, floor_bytes, kept);
+        curves_drop(curve, points, kept);
+        curve->threshold_bytes = floor_bytes;
+        curve->changed = true;
+    }
+}
+
+/* The least number of pieces of 8 points that the curve fits into: a power of two, or 0. */
+static size_t curves_needed(const struct site_curve *curve)
+{
+    size_t pieces = curve->count != 0;
+
+    while (pieces * SMALLEST_POINTS < curve->count)
+        pieces *= 2;
+    return pieces;
+}
+
+static void curves_lay_out(struct curves *curves, size_t pieces)
+{
+    struct arena old = curves->arena;
+
+    curves->arena = (struct arena){0};
+    memset(curves->free, 0, sizeof curves->free);
+    curves->used = 0;
+    arena_grow(&curves->arena, (pieces + 1) * PIECE_BYTES);
+    for (uint32_t i = 0; i < curves->count; i++) {
+        struct site_curve *curve = &curves->all[i];
+        size_t needed = curves_needed(curve);
+        const char *from = (const char *)old.base + (curve->piece - 1) * PIECE_BYTES;
+        curve->piece = needed ? curves->used + 1 : 0;
+        curve->size = 0;
+        if (!needed)
+            continue;
+        curves->used += (uint32_t)needed;
+        curve->size = (uint8_t)__builtin_ctzl(needed);
+        memcpy(curves_piece_at(curves, curve->piece), from,
+               curve->count * sizeof(struct curve_point));
+    }
+    arena_release(&old);
+}
+
+/* Makes room in the arena of curves of estimates: a quarter of it. In the end the floor is above
+ * all curves. */
+static void curves_raise_floor(struct curves *curves)
+{
+    size_t pieces;
+
+    do {
+        curves->floor_bytes =
+            2 * (curves->floor_bytes ? curves->floor_bytes : CURVE_THRESHOLD_BYTES);
+        pieces = 0;
+        for (uint32_t i = 0; i < curves->count; i++) {
+            curves_raise_to_floor(curves, &curves->all[i]);
+            pieces += curves_needed(&curves->all[i]);
+        }
+    } while (pieces > curves_most_pieces(curves) / 4 * 3 && curves->floor_bytes < UINT64_MAX / 4);
+    curves_lay_out(curves, pieces);
+}
+
 static void curves_thin(struct curves *curves, struct site_curve *curve)
 {
     struct curve_point *points = curves_piece_at(curves, curve->piece);
 
-    if (curve->stretch_log || !curves_raise_threshold(curve, points))
+    if (curve->stretch_log || !curves_raise_threshold(curves, curve, points))
         curves_lengthen_stretches(curve, points);
     curve->changed = true;
 }
@@ -260,6 +368,8 @@ static struct site_curve *curves_curve_of(struct curves *curves, struct sites *s
     arena_grow(&curves->all_memory, (curves->count + 1) * sizeof *curves->all);
     curves->all = curves->all_memory.base;
     uint64_t least_bytes = curves_least_bytes(curves);
+    if (curves->floor_bytes)
+        least_bytes = curves->floor_bytes;
     curves->all[curves->count] =
         (struct site_curve){.threshold_bytes = least_bytes, .band = {0, least_bytes}, .site = site};
     site_rare(sites, site)->curve = curves->count + 1;
@@ -271,11 +381,11 @@ static struct curve_band curves_band_now(const struct curves *curves,
 {
     static const struct curve_band everything = {0, UINT64_MAX};
 
-    if (!curve->piece)
+    if (!curve->piece && !curves->noise_bytes)
         return everything; /* the arena was full when the curve began */
     uint64_t bytes =
         curve->count ? curves_piece_at(curves, curve->piece)[curve->count - 1].bytes : 0;
-    struct curve_band band = curves_band_of(bytes, curve->threshold_bytes);
+    struct curve_band band = curves_band_of(curves, bytes, curve->threshold_bytes);
     if (curve->threshold_bytes > CURVE_THRESHOLD_BYTES && bytes && !band.low)
         band.low = 1; /* 0 is a point of even the coarsest curve */
     return band;
@@ -298,13 +408,24 @@ static bool curves_is_in(struct curve_band band, uint64_t bytes)
     return band.low <= bytes && bytes <= band.high;
 }
 
+/* Is it for lack of room in the arena that the curve of estimates cannot grow? */
+static bool curves_is_full(const struct curves *curves, const struct site_curve *curve)
+{
+    return curves->noise_bytes && (!curve->piece || curve->size + 1u < curves_sizes(curves));
+}
+
 /* A point for the level, if the curve has room for one. */
 static void curves_note(struct curves *curves, struct site_curve *curve, struct curve_point point)
 {
-    if (curve->count == curves_room_of(curve) && !curves_enlarge(curves, curve) && curve->piece)
+    bool has_room = curve->count < curves_room_of(curve) || curves_enlarge(curves, curve);
+    if (!has_room && curves_is_full(curves, curve)) {
+        curves_raise_floor(curves);
+        has_room = curve->count < curves_room_of(curve) || curves_enlarge(curves, curve);
+    }
+    if (!has_room && curve->piece)
         curves_thin(curves, curve);
     curve->band = curves_band_now(curves, curve);
-    if (curves_is_in(curve->band, point.bytes))
+    if (curves_is_in(curve->band, point.bytes) || !curve->piece)
         return;
     curves_append(curves, curve, point);
     curve->band = curves_band_now(curves, curve);
@@ -321,6 +442,18 @@ struct curve_band curves_look(struct curves *curves, struct sites *sites, uint32
     return curve->band;
 }
 
+/* With this threshold the error at each point is at most max(threshold, 1/CURVE_PART). The noise is
+ * less than that part from CURVE_PART^2 times noise_bytes on. */
+static uint64_t curves_told_threshold(const struct curves *curves, const struct site_curve *curve)
+{
+    uint64_t most = (uint64_t)CURVE_PART * CURVE_PART * curves->noise_bytes;
+    if (!curves->noise_bytes || !curve->count)
+        return curve->threshold_bytes;
+    uint64_t highest = curves_piece_at(curves, curve->piece)[curve->highest].bytes;
+    uint64_t noise = curves_noise(curves, highest < most ? highest : most);
+    return noise > curve->threshold_bytes ? noise : curve->threshold_bytes;
+}
+
 void curves_visit(struct curves *curves, const struct sites *sites, enum memory_level level,
                   void (*visit)(void *context, const struct curve *curve), void *context)
 {
@@ -331,10 +464,10 @@ void curves_visit(struct curves *curves, const struct sites *sites, enum memory_
                               .count = from->count,
                               .stretch_ticks =
                                   from->stretch_log ? (uint64_t)1 << from->stretch_log : 0,
-                              .threshold_bytes = figure_of(from->threshold_bytes)};
+                              .threshold_bytes = figure_of(curves_told_threshold(curves, from))};
         if (!from->changed)
             continue;
-        curve.points = curves_piece_at(curves, from->piece);
+        curve.points = from->piece ? curves_piece_at(curves, from->piece) : NULL;
         from->changed = false;
         visit(context, &curve);
     }

@@ -9,7 +9,8 @@
  *                                          list of that size.
  *
  * Invariants of a curve with a piece. p is the bytes of the last point, or 0 if there is none;
- * e(p) = max(threshold_bytes, p / CURVE_PART), or 0 while threshold_bytes is 0.
+ * e(p) = max(threshold_bytes, p / CURVE_PART, sqrt(p * noise_bytes)), or 0 while threshold_bytes
+ * is 0.
  *   band = [p - e(p), p + e(p)],   and live is in the band: |live - p| <= e(p)
  *   except for 0 where p > 0 and the threshold is above CURVE_THRESHOLD_BYTES: that a path holds
  *   nothing any more is always a point
@@ -28,6 +29,16 @@
  *   the last point is the level of now (within the band)
  * and when there is no room stretches double.
  *
+ * Where levels are estimates, noise_bytes is above 0. A level of p bytes that blocks of b bytes
+ * each stand for has a deviation of about sqrt(p * b). A smaller change says nothing, so it makes
+ * no point, and a curve has fewer points. Readers are told a threshold with which
+ * e(p) <= max(threshold, p / CURVE_PART).
+ *
+ * Such curves have a common bound, too. While they are brief they have CURVES_BRIEF_BYTES, and
+ * CURVE_BRIEF_POINTS each, later CURVES_NOISY_BYTES. When there is no room, the floor doubles: no
+ * threshold is below the floor, and a path that never held more has no curve. Then all pieces are
+ * laid out anew.
+ *
  * Curves that begin exact have threshold 0 until their points are used up. Then they go on as all
  * others. */
 #ifndef TIDEMARK_ACCOUNTING_PATH_CURVES_H
@@ -42,9 +53,12 @@
 
 #define CURVES_MAX_BYTES   ((size_t)64 << 20) /* of the arena; curves are thinned earlier then */
 #define CURVES_EXACT_BYTES ((size_t)4 << 20) /* of the arena, until a curve has CURVE_POINTS only */
+#define CURVES_BRIEF_BYTES ((size_t)128 << 10) /* of estimates: 8,192 points */
+#define CURVES_NOISY_BYTES ((size_t)1 << 20)
 #define CURVE_PLAIN_BYTES  ((uint64_t)64 << 10) /* a threshold that is low enough for any curve */
 #define CURVE_PLAIN_PART   16
 #define CURVE_PIECES       6  /* 8 16 … CURVE_POINTS */
+#define CURVE_BRIEF_PIECES 4  /* 8 16 32 64 */
 #define CURVE_EXACT_PIECES 10 /* … CURVE_EXACT_POINTS */
 
 struct curve_band {
@@ -69,6 +83,9 @@ struct curves {
     uint32_t used;                     /* pieces of 8 points */
     uint32_t free[CURVE_EXACT_PIECES]; /* a free piece + 1; its first word has the next one */
     bool begin_exact;
+    uint64_t noise_bytes; /* 0: levels are exact */
+    uint64_t floor_bytes;
+    bool is_brief;
     struct arena all_memory, arena;
 };
 

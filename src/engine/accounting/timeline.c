@@ -5,6 +5,7 @@
 #include "blocks/arena.h"
 
 #define FIRST_BUCKET_NS 10000.0 /* the first halving comes after 20 ms of the program */
+#define BRIEF_SHIFTS    20      /* the first bucket's length, so often doubled, is ten seconds */
 
 static const struct interval_level never_sampled = {.min = UINT64_MAX, .max = 0};
 
@@ -68,6 +69,11 @@ static void timeline_halve(struct timeline *timeline)
     timeline_set_current(timeline, timeline->current / 2);
 }
 
+static size_t timeline_most(const struct timeline *timeline)
+{
+    return timeline_is_brief(timeline) ? TIMELINE_BRIEF : TIMELINE_BUCKETS;
+}
+
 /* The index of the bucket of `ticks`. Halves the resolution until there is one, and makes all
  * buckets up to it. */
 static size_t timeline_reach(struct timeline *timeline, uint64_t ticks)
@@ -75,7 +81,7 @@ static size_t timeline_reach(struct timeline *timeline, uint64_t ticks)
     uint64_t offset = ticks < timeline->start_ticks ? 0 : ticks - timeline->start_ticks;
     size_t index;
 
-    while (offset >> timeline->shift >= TIMELINE_BUCKETS)
+    while (offset >> timeline->shift >= timeline_most(timeline))
         timeline_halve(timeline);
     index = offset >> timeline->shift;
     for (; timeline->count <= index; timeline->count++)
@@ -105,6 +111,11 @@ void timeline_init(struct timeline *timeline, uint64_t start_ticks, double tick_
     timeline->buckets[0].requested = timeline->buckets[0].blocks = timeline_level_of(0);
 }
 
+void timeline_be_brief(struct timeline *timeline)
+{
+    timeline->brief_shift = timeline->shift + BRIEF_SHIFTS;
+}
+
 void timeline_release(struct timeline *timeline)
 {
     size_t used = timeline->halved ? TIMELINE_BUCKETS : timeline->count;
@@ -116,10 +127,12 @@ void timeline_release(struct timeline *timeline)
 void timeline_restart(struct timeline *timeline, uint64_t start_ticks, double tick_ns)
 {
     uint64_t mapped_bytes = timeline->mapped_bytes;
-    bool is_mapped = timeline->is_mapped;
+    bool is_mapped = timeline->is_mapped, is_brief = timeline->brief_shift;
 
     timeline_release(timeline);
     timeline_init(timeline, start_ticks, tick_ns);
+    if (is_brief)
+        timeline_be_brief(timeline);
     timeline->mapped_bytes = mapped_bytes;
     timeline->is_mapped = is_mapped;
     if (is_mapped)

@@ -7,6 +7,9 @@
  * doubles, and no extreme is lost. Buckets behind `current` exist because readings of /proc run
  * ahead of the events. Their `requested` and `blocks` are provisional until the events reach them.
  *
+ * A brief timeline has at most TIMELINE_BRIEF buckets while they are shorter than ten seconds. So
+ * it takes a quarter of the place in a run of an hour, and is as fine as others after six.
+ *
  * Invariants
  *   current < count <= REPLAY_TIMELINE_BUCKETS
  *   bucket     = &buckets[current]
@@ -25,6 +28,7 @@
 #include "model/metrics.h"
 
 #define TIMELINE_BUCKETS 2048 /* at most */
+#define TIMELINE_BRIEF   512
 
 /* One interval as events change it: plain numbers. timeline_tell() makes figures of it.
  * A level that was never sampled:  min > max. */
@@ -47,6 +51,7 @@ struct timeline {
     uint64_t end_ticks; /* of the current bucket; events before it need no timeline_advance() */
     uint64_t start_ticks;
     unsigned shift;
+    unsigned brief_shift;  /* below it, at most TIMELINE_BRIEF buckets; 0: not brief */
     bool is_mapped;        /* the program has mapped something */
     uint64_t mapped_bytes; /* now */
 };
@@ -55,6 +60,14 @@ void timeline_init(struct timeline *timeline, uint64_t start_ticks, double tick_
 /* Begins anew, with what is mapped now. */
 void timeline_restart(struct timeline *timeline, uint64_t start_ticks, double tick_ns);
 void timeline_release(struct timeline *timeline);
+
+/* From now on brief; before the first record. */
+void timeline_be_brief(struct timeline *timeline);
+
+static inline bool timeline_is_brief(const struct timeline *timeline)
+{
+    return timeline->shift < timeline->brief_shift;
+}
 
 /* Moves on to the bucket of `ticks`; until then the levels were these. */
 void timeline_advance(struct timeline *timeline, uint64_t ticks, uint64_t requested_bytes,

@@ -121,6 +121,8 @@ void levels_begin_interval(struct replay *replay)
 {
     timeline_advance(&replay->timeline, replay->last_ticks, replay->live_bytes,
                      replay_state_live_blocks(replay, replay_state_mode_of(replay)));
+    if (replay->curves.is_brief)
+        replay->curves.is_brief = replay->timeline.shift < replay->timeline.brief_shift + 2;
     distributions_advance(replay->distributions, replay->last_ticks);
     life_listen_to_levels(replay);
 }

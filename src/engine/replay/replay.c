@@ -64,6 +64,9 @@ void replay_pages(struct replay *replay)
     replay->pages = true;
     replay->owner_mask = LIVE_NO_OWNER >> 3;
     replay->sites.levels_only = true;
+    replay->curves.noise_bytes = 2 * WIRE_PAGE_BYTES;
+    replay->curves.is_brief = true;
+    timeline_be_brief(&replay->timeline);
 }
 
 void replay_adapt(struct replay *replay)

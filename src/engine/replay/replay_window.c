@@ -81,8 +81,9 @@ static uint64_t replay_window_owed_frees(const struct replay *replay)
 static void replay_window_restart_details(struct replay *replay, uint64_t start_ticks,
                                           double tick_ns)
 {
+    uint64_t noise_bytes = replay->curves.noise_bytes;
     curves_release(&replay->curves);
-    replay->curves = (struct curves){0};
+    replay->curves = (struct curves){.noise_bytes = noise_bytes, .is_brief = noise_bytes};
     timeline_restart(&replay->timeline, start_ticks, tick_ns);
     peaks_init(&replay->peaks);
     exchanges_release(&replay->exchanges);

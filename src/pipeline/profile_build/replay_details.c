@@ -11,6 +11,7 @@
 struct replay_details_taking {
     struct details *details;
     struct clock_scale scale;
+    uint64_t grain_ns; /* times of curves are multiples of it */
 };
 
 /* The next item of the array that the pointer at `array` points to. */
@@ -87,14 +88,32 @@ static void details_take_stack_layer(void *context, const struct stack_layer *la
     *(struct stack_layer *)NEXT(taking->details, stack_layer, 1) = *layer;
 }
 
+/* A point of a recording of pages is when a sample changed, and not when the program did. So its
+ * time is rounded to a power of two below a 64th of the timeline's interval: half of the bytes of a
+ * curve are such times. */
+static uint64_t details_grain_ns(const struct replay *replay, struct clock_scale scale)
+{
+    uint64_t bucket_ticks, grain_ns = 1;
+    size_t count;
+
+    if (replay_knows_calls(replay))
+        return 1;
+    replay_timeline(replay, &count, &bucket_ticks);
+    while (grain_ns * 128 <= clock_span_ns(scale, bucket_ticks))
+        grain_ns *= 2;
+    return grain_ns;
+}
+
 static void details_take_curve(void *context, const struct curve *curve)
 {
     const struct replay_details_taking *taking = context;
     size_t first = taking->details->point_count;
     struct curve_point *points = NEXT(taking->details, point, curve->count);
-    for (uint32_t i = 0; i < curve->count; i++)
-        points[i] = (struct curve_point){clock_moment_ns(taking->scale, curve->points[i].ticks),
-                                         curve->points[i].bytes};
+    for (uint32_t i = 0; i < curve->count; i++) {
+        uint64_t time_ns = clock_moment_ns(taking->scale, curve->points[i].ticks);
+        points[i] =
+            (struct curve_point){time_ns - time_ns % taking->grain_ns, curve->points[i].bytes};
+    }
     struct curve *taken = NEXT(taking->details, curve, 1);
     *taken = *curve;
     taken->stretch_ticks = clock_span_ns(taking->scale, curve->stretch_ticks);
@@ -194,7 +213,7 @@ static void details_name_all(struct details *details)
 
 void details_take(struct details *details, struct replay *replay, struct clock_scale scale)
 {
-    struct replay_details_taking taking = {details, scale};
+    struct replay_details_taking taking = {details, scale, details_grain_ns(replay, scale)};
     *details = (struct details){.names = STRBUF_INIT, .bodies = STRBUF_INIT};
     details_take_marks(&taking, replay);
     details_take_regions(&taking, replay);
