@@ -26,6 +26,7 @@ enum {
     COARSE_BINS = 65,  /* likewise */
     FINE_SIZES = 188,  /* of 48 bits */
     COARSE_SIZES = 49, /* likewise */
+    LIVES_ROW = 256,   /* FINE_BINS, and room that is never used: a power of two is quicker */
 };
 
 /* 0 1 2 3 4 5 6 7 8 10 12 14 16 20 …: a bin is named by its lower bound. */
@@ -68,7 +69,7 @@ struct distributions {
     /* Sizes of `lives` and `reallocs` that are not all 0. Most programs use few of them. */
     bool lives_used[COARSE_SIZES];
     uint64_t reallocs_used; /* bits */
-    struct distribution_bin lives[COARSE_SIZES][FINE_BINS];
+    struct distribution_bin lives[COARSE_SIZES][LIVES_ROW];
     struct distribution_bin reallocs[COARSE_SIZES][COARSE_SIZES];
     /* Births by time. Those of the current column are added when it ends. */
     struct distribution_bin columns[DISTRIBUTIONS_COLUMNS][COARSE_SIZES];

@@ -4,17 +4,26 @@
  *           │ a b c . . . . . │ d e f g h i j k │ …      8 bytes a bucket
  *           └─────────────────┴─────────────────┴────
  *   passed  │        0        │        2        │ …      1 byte
- *   slots   │ A │ B │ C │ … │ D │ E │ F │ G │ H │ …      32 bytes each, eight a bucket
+ *   slots   │ A │ B │ C │ … │ D │ E │ F │ G │ H │ …      24 bytes each, eight a bucket
+ *   owners  │   │   │   │   │   │   │   │   │   │ …      4 bytes each, if the table keeps them apart
+ *   wide    │ what does not fit into its slot │ …        32 bytes, few blocks
  *
  * The word of a bucket holds one byte for each of its places: 0, or 0x80 | 7 bits of the block's
  * hash. One word shows in which place a block can be. A million blocks have 1.2 MB of words, and a
- * search touches one cache line of slots. `passed` counts the blocks that did not fit into this
- * bucket and went on to a later one. A search stops at a bucket with passed = 0.
+ * search touches one cache line of slots, or two. `passed` counts the blocks that did not fit into
+ * this bucket and went on to a later one. A search stops at a bucket with passed = 0.
+ *
+ *   slot    │ owner 16 · address 48 │ birth 52 · slack 12 │ site 32 │ size 32 │
+ *
+ * The birth is told from `first_ticks` on, so 52 bits are 17 days at 3 GHz. A block of 4 GiB or
+ * more, or with slack of 4 KiB or more, or born before or long after, or of an owner without a code
+ * of 16 bits, or above 256 TiB, is *wide*: its slot has its address, if that has 48 bits, and its
+ * site, and where in `wide` the rest is.
  *
  * Invariants
- *   count <= limit = slots * 7/8
+ *   count <= limit = slots * 4/5
  *   home(block) = hash * buckets / 2^64
- *   byte p of words[b] != 0            <=>  slots[b * LIVE_PLACES + p].address != 0
+ *   byte p of words[b] != 0            <=>  slots[b * LIVE_PLACES + p].key != 0
  *   block in bucket b                   =>  each bucket in [home, b) has counted it in `passed`;
  *                                           a bucket that has reached LIVE_PASSED_MAX stays there
  *   a block changes its slot only when the table grows
@@ -37,37 +46,41 @@
 #define LIVE_MAX_SIZE ((1ull << 48) - 1) /* larger sizes are cut to it */
 #define LIVE_NO_OWNER 0xffffffu          /* also kept for every thread number above it */
 
-/* `owner` is the thread that allocated the block. The words that hold a part of it can be read and
- * written as a whole (live_owner_words()). */
+/* A block as it is told; `owner` is the thread that allocated it. */
 struct live_block {
-    uint64_t address; /* 0: the slot is empty */
-    union {
-        struct {
-            uint64_t size_bytes : 48, owner_low : 16;
-        };
-        uint64_t size_word;
-    };
+    uint64_t address; /* of 56 bits; 0: none */
+    uint64_t size_bytes : 48, owner_low : 16;
     uint64_t birth_ticks; /* the record's own time, late or not */
     uint32_t site;
-    union {
-        struct {
-            uint32_t slack_bytes : 24, owner_high : 8;
-        };
-        uint32_t slack_word;
-    };
+    uint32_t slack_bytes : 24, owner_high : 8;
 };
-_Static_assert(sizeof(struct live_block) == 32, "two blocks per cache line");
+_Static_assert(sizeof(struct live_block) == 32, "a power of two");
+
+/* A block as the table has it. */
+enum { LIVE_ADDRESS_BITS = 48, LIVE_SLACK_BITS = 12, LIVE_BIRTH_BITS = 64 - LIVE_SLACK_BITS };
+#define LIVE_ADDRESS_MASK ((1ull << LIVE_ADDRESS_BITS) - 1)
+struct live_slot {
+    uint64_t key;        /* the owner's code << 48 | address; 0: the slot is empty */
+    uint64_t birth_word; /* birth << 12 | slack; a wide block's: its place in `wide` */
+    uint32_t site, size_bytes;
+};
+_Static_assert(sizeof(struct live_slot) == 24, "no room between the words");
 
 enum { LIVE_PLACES = 8, LIVE_PASSED_MAX = 255 };
 
 struct live_table {
     uint64_t *words;
     uint8_t *passed; /* behind the words */
-    struct live_block *slots;
+    struct live_slot *slots;
+    uint64_t first_ticks; /* of births; set by the first block */
     size_t buckets;
-    size_t count; /* blocks */
-    size_t limit; /* blocks that make it grow */
-    struct arena memory, word_memory;
+    size_t count;     /* blocks */
+    size_t limit;     /* blocks that make it grow */
+    uint32_t *owners; /* NULL: in the slots. By slot: all 24 bits */
+    struct live_block *wide;
+    size_t wide_count, wide_free; /* places made, the last one that is free + 1 */
+    bool has_first;
+    struct arena memory, word_memory, owner_memory, wide_memory;
 };
 
 static inline void live_block_set_owner(struct live_block *block, uint32_t owner)
@@ -78,25 +91,56 @@ static inline void live_block_set_owner(struct live_block *block, uint32_t owner
     block->owner_high = owner >> 16;
 }
 
-/* The two words of a block of an owner's with size and slack 0. size_word ^ these is the size, and
- * slack_word ^ these the slack, if and only if the block is of that owner. */
-struct live_owner_words {
-    uint64_t size_word;
-    uint32_t slack_word;
-};
-
-static inline struct live_owner_words live_owner_words(uint32_t owner)
-{
-    struct live_block block = {0};
-
-    live_block_set_owner(&block, owner);
-    return (struct live_owner_words){block.size_word, block.slack_word};
-}
-
 static inline uint32_t live_block_owner(const struct live_block *block)
 {
     return (uint32_t)block->owner_high << 16 | block->owner_low;
 }
+
+/* ---- Slots ---- */
+
+/* Owners below this are their own code. Above, a code has the owner's highest 3 bits, and its low
+ * 12 where those between are 0. */
+#define LIVE_PLAIN_OWNERS 0x8000u
+#define LIVE_WIDE_CODE    0xffffu
+
+/* The key of a wide block whose address has more than 48 bits. */
+#define LIVE_HIGH_KEY ((uint64_t)LIVE_WIDE_CODE << LIVE_ADDRESS_BITS)
+
+/* A slot's key with address 0. */
+static inline uint64_t live_code_key(uint32_t code)
+{
+    return (uint64_t)code << LIVE_ADDRESS_BITS;
+}
+
+static inline bool live_slot_is_wide(const struct live_slot *slot)
+{
+    return slot->key >= LIVE_HIGH_KEY;
+}
+
+/* 0: the slot is empty. */
+static inline uint64_t live_table_address(const struct live_table *table,
+                                          const struct live_slot *slot)
+{
+    return __builtin_expect(slot->key == LIVE_HIGH_KEY, 0) ? table->wide[slot->birth_word].address
+                                                           : slot->key & LIVE_ADDRESS_MASK;
+}
+
+/* `address` is not 0. */
+static inline bool live_table_is_at(const struct live_table *table, const struct live_slot *slot,
+                                    uint64_t address)
+{
+    return (slot->key & LIVE_ADDRESS_MASK) == address ||
+           (__builtin_expect(slot->key == LIVE_HIGH_KEY, 0) &&
+            table->wide[slot->birth_word].address == address);
+}
+
+/* The block of a slot, which may have been taken out of the table but not written since. */
+struct live_block live_table_read(const struct live_table *table, const struct live_slot *slot);
+/* Gives the slot, which live_table_place() has found for the address, this block. */
+void live_table_write(struct live_table *table, struct live_slot *slot,
+                      const struct live_block *block);
+/* Owners are kept with all their 24 bits, apart. The table is empty. */
+void live_table_keep_owners(struct live_table *table);
 
 void live_table_init(struct live_table *table, unsigned slots_log2);
 void live_table_release(struct live_table *table);
@@ -106,7 +150,7 @@ size_t live_table_memory_bytes(const struct live_table *table);
 size_t live_table_growth_bytes(const struct live_table *table, size_t blocks);
 
 /* Behind the last slot: the end of a loop over all slots. */
-static inline struct live_block *live_table_end(const struct live_table *table)
+static inline struct live_slot *live_table_end(const struct live_table *table)
 {
     return table->slots + table->buckets * LIVE_PLACES;
 }
@@ -241,11 +285,14 @@ static inline size_t live_table_lowest(size_t bucket, live_places places)
  * block. The number stays within the table when the table grows. No branch depends on the table's
  * contents: the function is called long before the block is needed, and a mispredicted branch would
  * wait for memory. */
+static inline size_t live_table_guess_at(const struct live_table *table, size_t home, uint64_t hash)
+{
+    return live_table_lowest(home, live_marked_or_beyond(table->words[home], live_mark(hash)));
+}
+
 static inline size_t live_table_guess(const struct live_table *table, uint64_t hash)
 {
-    size_t bucket = live_table_home(table, hash);
-
-    return live_table_lowest(bucket, live_marked_or_beyond(table->words[bucket], live_mark(hash)));
+    return live_table_guess_at(table, live_table_home(table, hash), hash);
 }
 
 /* The same of a block that is not in the table: where it will most likely lie. */
@@ -256,9 +303,9 @@ static inline size_t live_table_guess_new(const struct live_table *table, uint64
     return bucket * LIVE_PLACES + live_lowest_empty(table->words[bucket]);
 }
 
-/* The live block at `address`, or NULL. */
-static inline struct live_block *live_table_search(const struct live_table *table, uint64_t address,
-                                                   uint64_t hash)
+/* The slot of the live block at `address`, or NULL. */
+static inline struct live_slot *live_table_search(const struct live_table *table, uint64_t address,
+                                                  uint64_t hash)
 {
     size_t bucket = live_table_home(table, hash);
 
@@ -266,9 +313,9 @@ static inline struct live_block *live_table_search(const struct live_table *tabl
     for (size_t left = table->buckets; left; left--, bucket = live_table_next(table, bucket)) {
         live_places places = live_marked(table->words[bucket], live_mark(hash));
         for (; places; places &= places - 1) {
-            struct live_block *block = &table->slots[bucket * LIVE_PLACES + live_lowest(places)];
-            if (block->address == address)
-                return block;
+            struct live_slot *slot = &table->slots[bucket * LIVE_PLACES + live_lowest(places)];
+            if (live_table_is_at(table, slot, address))
+                return slot;
         }
         if (__builtin_expect(!table->passed[bucket], 1))
             return NULL;
@@ -276,68 +323,71 @@ static inline struct live_block *live_table_search(const struct live_table *tabl
     return NULL;
 }
 
-static inline struct live_block *live_table_find(const struct live_table *table, uint64_t address)
+static inline struct live_slot *live_table_find(const struct live_table *table, uint64_t address)
 {
     return live_table_search(table, address, live_hash(address));
 }
 
 /* The same with a guess by live_table_guess(), which is tried first. */
-static inline struct live_block *live_table_find_near(const struct live_table *table,
-                                                      uint64_t address, uint64_t hash, size_t guess)
+static inline struct live_slot *live_table_find_near(const struct live_table *table,
+                                                     uint64_t address, uint64_t hash, size_t guess)
 {
-    struct live_block *block = &table->slots[guess];
+    struct live_slot *slot = &table->slots[guess];
 
-    return block->address == address ? block : live_table_search(table, address, hash);
+    return live_table_is_at(table, slot, address) ? slot : live_table_search(table, address, hash);
 }
 
 /* The rare cases of live_table_place(): the home is full or was full, or a mark in the home's word
  * matches. */
-struct live_block *live_table_place_far(struct live_table *table, uint64_t address, uint64_t hash,
-                                        size_t home);
+struct live_slot *live_table_place_far(struct live_table *table, uint64_t address, uint64_t hash,
+                                       size_t home);
 /* The same in a table that is full, and grows unless the block is in it. */
-struct live_block *live_table_place_full(struct live_table *table, uint64_t address, uint64_t hash);
-/* Removes the block at `address`, and returns the slot where it was: that has all but its address
- * until the next block is placed. NULL: there is none. */
-struct live_block *live_table_take_far(struct live_table *table, uint64_t address, uint64_t hash);
+struct live_slot *live_table_place_full(struct live_table *table, uint64_t address, uint64_t hash);
+/* Takes the block at `address` out of the table, but leaves it in the slot that is returned: the
+ * caller reads it and calls live_table_empty(). NULL: there is none. */
+struct live_slot *live_table_take_far(struct live_table *table, uint64_t address, uint64_t hash);
 
-/* An empty slot in `bucket` for a block of this hash, whose home is `bucket`; the table must not be
- * full. NULL: there is none, or the block may be in the table already. */
-static inline struct live_block *live_table_place_at_home(struct live_table *table, uint64_t hash,
-                                                          size_t bucket)
+/* Takes an empty slot in `bucket` for a block of this hash, whose home is `bucket`; the table must
+ * not be full. False: there is none, or the block may be in the table already. */
+static inline bool live_table_place_at_home(struct live_table *table, uint64_t hash, size_t bucket,
+                                            struct live_slot **slot)
 {
     uint64_t word = table->words[bucket];
     unsigned mark = live_mark(hash);
     size_t number;
 
     if (__builtin_expect(live_marked(word, mark) || !live_empty(word) || table->passed[bucket], 0))
-        return NULL;
+        return false;
     number = bucket * LIVE_PLACES + live_lowest_empty(word);
     table->count++;
     live_table_set_mark(table, number, mark);
-    return &table->slots[number];
+    *slot = &table->slots[number];
+    return true;
 }
 
-/* The slot of `address`, whose home is `bucket`; the table must not be full. A new slot has address
- * 0 and must be filled. */
-static inline struct live_block *live_table_place_in(struct live_table *table, uint64_t address,
-                                                     uint64_t hash, size_t bucket)
+/* The slot of `address`, whose home is `bucket`; the table must not be full. A new slot has key 0
+ * and must be filled. */
+static inline struct live_slot *live_table_place_in(struct live_table *table, uint64_t address,
+                                                    uint64_t hash, size_t bucket)
 {
-    struct live_block *slot = live_table_place_at_home(table, hash, bucket);
+    struct live_slot *slot;
 
-    return slot ? slot : live_table_place_far(table, address, hash, bucket);
+    return live_table_place_at_home(table, hash, bucket, &slot)
+               ? slot
+               : live_table_place_far(table, address, hash, bucket);
 }
 
 /* The same, with the table grown if it must hold one more. Growing moves blocks: earlier slot
  * pointers are void. */
-static inline struct live_block *live_table_place_hashed(struct live_table *table, uint64_t address,
-                                                         uint64_t hash)
+static inline struct live_slot *live_table_place_hashed(struct live_table *table, uint64_t address,
+                                                        uint64_t hash)
 {
     if (__builtin_expect(table->count >= table->limit, 0))
         return live_table_place_full(table, address, hash);
     return live_table_place_in(table, address, hash, live_table_home(table, hash));
 }
 
-static inline struct live_block *live_table_place(struct live_table *table, uint64_t address)
+static inline struct live_slot *live_table_place(struct live_table *table, uint64_t address)
 {
     return live_table_place_hashed(table, address, live_hash(address));
 }
@@ -346,44 +396,65 @@ static inline struct live_block *live_table_place(struct live_table *table, uint
  * it. */
 void live_table_discount(struct live_table *table, size_t home, size_t bucket);
 
-/* Empties a slot in its block's home. */
-static inline void live_table_remove_near(struct live_table *table, struct live_block *slot,
-                                          size_t number)
+/* Gives back a wide block's place. */
+void live_table_forget_wide(struct live_table *table, const struct live_slot *slot);
+
+/* A block that has been taken out has been read. */
+static inline void live_table_empty(struct live_table *table, struct live_slot *slot)
+{
+    if (__builtin_expect(live_slot_is_wide(slot), 0))
+        live_table_forget_wide(table, slot);
+    slot->key = 0;
+}
+
+/* Takes the block of the slot of this number, its home, out of the table: see
+ * live_table_take_far(). */
+static inline void live_table_take_near(struct live_table *table, size_t number)
 {
     live_table_set_mark(table, number, 0);
-    slot->address = 0;
     table->count--;
 }
 
-/* Empties the slot of this number, whose block's home is `home`. */
-static inline void live_table_remove_at(struct live_table *table, struct live_block *slot,
-                                        size_t number, size_t home)
+/* The same of a slot whose block's home is `home`. */
+static inline void live_table_take_at(struct live_table *table, size_t number, size_t home)
 {
-    live_table_remove_near(table, slot, number);
+    live_table_take_near(table, number);
     if (__builtin_expect(number / LIVE_PLACES != home, 0))
         live_table_discount(table, home, number / LIVE_PLACES);
 }
 
 /* Empties the slot of a block. */
-static inline void live_table_remove_hashed(struct live_table *table, struct live_block *slot,
+static inline void live_table_remove_hashed(struct live_table *table, struct live_slot *slot,
                                             uint64_t hash)
 {
-    live_table_remove_at(table, slot, (size_t)(slot - table->slots), live_table_home(table, hash));
+    live_table_take_at(table, (size_t)(slot - table->slots), live_table_home(table, hash));
+    live_table_empty(table, slot);
 }
 
-static inline void live_table_remove(struct live_table *table, struct live_block *slot)
+static inline void live_table_remove(struct live_table *table, struct live_slot *slot)
 {
-    live_table_remove_hashed(table, slot, live_hash(slot->address));
+    live_table_remove_hashed(table, slot, live_hash(live_table_address(table, slot)));
 }
 
 /* Empties the slot of `address` (not 0) if it has one. */
 static inline bool live_table_drop(struct live_table *table, uint64_t address)
 {
-    struct live_block *slot = table->count ? live_table_find(table, address) : NULL;
+    struct live_slot *slot = table->count ? live_table_find(table, address) : NULL;
 
     if (slot)
         live_table_remove(table, slot);
     return slot;
 }
+
+/* ---- Tables of what is not a block ---- */
+
+/* The table has this address, and nothing else is told of it. */
+void live_table_note(struct live_table *table, uint64_t address);
+
+/* A table of debts: by address, size_bytes is how many frees are owed, and birth_ticks the latest
+ * time until when. */
+void live_table_owe(struct live_table *debts, uint64_t address, uint64_t until_ticks);
+/* Is something at this time one of the frees that are owed? Then it is owed no more. */
+bool live_table_settle_debt(struct live_table *debts, uint64_t address, uint64_t ticks);
 
 #endif

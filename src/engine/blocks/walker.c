@@ -13,6 +13,7 @@ void walker_init(struct walker *walker, bool sampled)
 {
     *walker = (struct walker){.sampled = sampled};
     live_table_init(&walker->live, WALKER_LIVE_LOG2);
+    live_table_keep_owners(&walker->live); /* the sinks' own numbers of 24 bits */
     live_table_init(&walker->owed, WALKER_OWED_LOG2);
     live_table_init(&walker->chunks, WALKER_OWED_LOG2);
 }

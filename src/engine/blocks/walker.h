@@ -81,7 +81,7 @@ struct walker_sink {
     void (*ended)(void *context, const struct walker_step *step, const struct live_block *block,
                   enum walker_end how);
     /* `old`: the block that this one is a realloc of, else NULL. The block's site is its node, and
-     * its owner 0. Both are the sink's to change as long as the block lives. */
+     * its owner 0. Both, and the slack, are the sink's to set during the call. */
     void (*born)(void *context, const struct walker_step *step, const struct live_block *old,
                  struct live_block *block);
     /* A free, or a beginning of a realloc, that means no block that lives. */
@@ -124,28 +124,14 @@ static inline struct live_block walker_block(const struct walker_step *step)
 
 static inline void walker_owe(struct walker *walker, uint64_t address, uint64_t until_ticks)
 {
-    struct live_block *debt = live_table_place(&walker->owed, address);
-
-    if (debt->address != address)
-        *debt = (struct live_block){.address = address};
-    debt->size_bytes++;
-    if (until_ticks > debt->birth_ticks)
-        debt->birth_ticks = until_ticks;
+    live_table_owe(&walker->owed, address, until_ticks);
 }
 
 /* Is the step the free that was missing? */
 static inline bool walker_settle(struct walker *walker, const struct walker_step *step)
 {
-    struct live_block *debt;
-
-    if (!walker->owed.count)
-        return false;
-    debt = live_table_find(&walker->owed, walker_address(step));
-    if (!debt || step->record->ticks >= debt->birth_ticks)
-        return false;
-    if (--debt->size_bytes == 0)
-        live_table_remove(&walker->owed, debt);
-    return true;
+    return walker->owed.count &&
+           live_table_settle_debt(&walker->owed, walker_address(step), step->record->ticks);
 }
 
 /* True: the address was a pool's chunk, which has ended. */
@@ -160,23 +146,22 @@ WALKER_INLINE void walker_place(struct walker *walker, const struct walker_sink 
                                 const struct live_block *old, struct live_block block,
                                 bool is_birth)
 {
-    struct live_block *slot = live_table_place(&walker->live, block.address);
+    struct live_slot *slot = live_table_place(&walker->live, block.address);
     bool is_over = false;
 
-    if (slot->address == block.address) {
-        is_over = slot->birth_ticks > block.birth_ticks;
-        walker_owe(walker, block.address, is_over ? slot->birth_ticks : block.birth_ticks);
+    if (slot->key) {
+        struct live_block before = live_table_read(&walker->live, slot);
+        is_over = before.birth_ticks > block.birth_ticks;
+        walker_owe(walker, block.address, is_over ? before.birth_ticks : block.birth_ticks);
         if (!is_over)
-            WALKER_TELL(sink, ended, context, step, slot, WALKER_REPLACED);
+            WALKER_TELL(sink, ended, context, step, &before, WALKER_REPLACED);
     }
-    if (!is_over)
-        *slot = block;
-    else
-        slot = &block;
     if (is_birth)
-        WALKER_TELL(sink, born, context, step, old, slot);
-    if (is_over)
-        WALKER_TELL(sink, ended, context, step, slot, WALKER_REPLACED);
+        WALKER_TELL(sink, born, context, step, old, &block);
+    if (!is_over)
+        live_table_write(&walker->live, slot, &block);
+    else
+        WALKER_TELL(sink, ended, context, step, &block, WALKER_REPLACED);
 }
 
 /* Takes the block at the step's address out of the table. */
@@ -185,7 +170,7 @@ WALKER_INLINE bool walker_take(struct walker *walker, const struct walker_sink *
 {
     uint64_t address = walker_address(step);
     bool settled = address && walker_settle(walker, step);
-    struct live_block *slot = address && !settled ? live_table_find(&walker->live, address) : NULL;
+    struct live_slot *slot = address && !settled ? live_table_find(&walker->live, address) : NULL;
 
     if (!slot) {
         WALKER_TELL(sink, missed, context, step,
@@ -194,7 +179,7 @@ WALKER_INLINE bool walker_take(struct walker *walker, const struct walker_sink *
                               : WALKER_NULL);
         return false;
     }
-    *out = *slot;
+    *out = live_table_read(&walker->live, slot);
     live_table_remove(&walker->live, slot);
     WALKER_TELL(sink, taken, context, step, out);
     return true;
@@ -220,7 +205,7 @@ WALKER_INLINE void walker_begin_chunk(struct walker *walker, const struct walker
     if (!address || !live_table_find(&walker->live, address))
         WALKER_TELL(sink, other, context, step);
     else if (walker_free(walker, sink, context, step) && !walker->sampled)
-        live_table_place(&walker->chunks, address)->address = address;
+        live_table_note(&walker->chunks, address);
 }
 
 WALKER_INLINE void walker_begin_realloc(struct walker *walker, const struct walker_sink *sink,

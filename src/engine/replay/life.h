@@ -201,13 +201,7 @@ static inline bool life_forget_newest(struct replay *replay, const struct live_b
 
 static inline void life_owe_free(struct replay *replay, uint64_t address, uint64_t until_ticks)
 {
-    struct live_block *debt = live_table_place(&replay->owed, address);
-
-    if (debt->address != address)
-        *debt = (struct live_block){.address = address};
-    debt->size_bytes++;
-    if (until_ticks > debt->birth_ticks)
-        debt->birth_ticks = until_ticks;
+    live_table_owe(&replay->owed, address, until_ticks);
     replay->program.replaced_blocks++;
 }
 
@@ -215,35 +209,32 @@ static inline void life_owe_free(struct replay *replay, uint64_t address, uint64
  * of the block that took the address. */
 static inline bool life_settle_owed(struct replay *replay, uint64_t address, uint64_t ticks)
 {
-    struct live_block *debt;
-
-    if (!replay->owed.count)
+    if (!replay->owed.count || !live_table_settle_debt(&replay->owed, address, ticks))
         return false;
-    debt = live_table_find(&replay->owed, address);
-    if (!debt || ticks >= debt->birth_ticks)
-        return false;
-    if (--debt->size_bytes == 0)
-        live_table_remove(&replay->owed, debt);
     replay->program.replaced_blocks--;
     return true;
 }
 
 /* Two blocks with one address. The older block had ended when the younger began, but the record of
- * its end is late or lost. `slot` keeps the younger block. */
-static inline void life_replace_block(struct replay *replay, struct live_block *slot,
-                                      struct live_block block, enum mode mode)
+ * its end is late or lost. `slot` keeps the younger block. False: that is the one that it had. */
+static inline bool life_replace_block(struct replay *replay, struct live_slot *slot,
+                                      const struct live_block *block, enum mode mode)
 {
-    struct live_block over = *slot;
+    struct live_block over = live_table_read(&replay->live, slot);
+    uint64_t end_ticks = block->birth_ticks;
+    bool is_younger = over.birth_ticks <= end_ticks;
 
-    if (slot->birth_ticks > block.birth_ticks) {
-        over = block;
+    if (is_younger) {
+        life_forget_newest(replay, &over);
+        live_table_write(&replay->live, slot, block);
     } else {
-        life_forget_newest(replay, slot);
-        *slot = block;
+        end_ticks = over.birth_ticks;
+        over = *block;
     }
-    life_owe_free(replay, over.address, slot->birth_ticks);
-    life_end(replay, &over, slot->birth_ticks, mode);
+    life_owe_free(replay, over.address, end_ticks);
+    life_end(replay, &over, end_ticks, mode);
     life_look_at_site(replay, over.site);
+    return is_younger;
 }
 
 /* Puts a block that is counted already into the live table. False if a younger block has the
@@ -251,13 +242,11 @@ static inline void life_replace_block(struct replay *replay, struct live_block *
 EVENT bool life_place_block(struct replay *replay, const struct live_block *block, uint64_t hash,
                             enum mode mode)
 {
-    struct live_block *slot = live_table_place_hashed(&replay->live, block->address, hash);
+    struct live_slot *slot = live_table_place_hashed(&replay->live, block->address, hash);
 
-    if (slot->address == block->address) {
-        life_replace_block(replay, slot, *block, mode);
-        return slot->birth_ticks == block->birth_ticks;
-    }
-    *slot = *block;
+    if (slot->key)
+        return life_replace_block(replay, slot, block, mode);
+    live_table_write(&replay->live, slot, block);
     return true;
 }
 
@@ -266,7 +255,7 @@ EVENT bool life_place_block(struct replay *replay, const struct live_block *bloc
 EVENT bool life_take_block(struct replay *replay, uint64_t address, const struct clue *clue,
                            uint64_t ticks, struct live_block *out, enum mode mode)
 {
-    struct live_block *slot;
+    struct live_slot *slot;
 
     if (life_settle_owed(replay, address, ticks))
         return false;
@@ -276,7 +265,7 @@ EVENT bool life_take_block(struct replay *replay, uint64_t address, const struct
             mode == EVERY; /* in a sample: a block that was not drawn */
         return false;
     }
-    *out = *slot;
+    *out = live_table_read(&replay->live, slot);
     live_table_remove_hashed(&replay->live, slot, clue->hash);
     return true;
 }

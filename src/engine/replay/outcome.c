@@ -388,9 +388,9 @@ void replay_live_addresses(const struct replay *replay,
     const struct threads *threads = &replay->threads;
     struct outcome_addresses addresses = {.visit = visit, .context = context};
 
-    for (const struct live_block *block = replay->live.slots; block < live_table_end(&replay->live);
-         block++)
-        outcome_visit_address(&addresses, block->address);
+    for (const struct live_slot *slot = replay->live.slots; slot < live_table_end(&replay->live);
+         slot++)
+        outcome_visit_address(&addresses, live_table_address(&replay->live, slot));
     for (size_t i = 0; i < threads->count; i++)
         for (size_t k = 0; k < threads->all[i].pending_count; k++)
             if (threads->all[i].pending[k].old == REALLOC_OLD_LIVE)
@@ -404,10 +404,12 @@ void replay_live_blocks(const struct replay *replay,
 {
     const struct threads *threads = &replay->threads;
 
-    for (const struct live_block *block = replay->live.slots; block < live_table_end(&replay->live);
-         block++)
-        if (block->address)
-            outcome_visit_block(replay, block, visit, context);
+    for (const struct live_slot *slot = replay->live.slots; slot < live_table_end(&replay->live);
+         slot++)
+        if (slot->key) {
+            struct live_block block = live_table_read(&replay->live, slot);
+            outcome_visit_block(replay, &block, visit, context);
+        }
     for (size_t i = 0; i < threads->count; i++)
         for (size_t k = 0; k < threads->all[i].pending_count; k++)
             if (threads->all[i].pending[k].old == REALLOC_OLD_LIVE)

@@ -1,14 +1,8 @@
 /* What is rare of plain records, and so is not inlined: a free of another thread's block, the end
  * of a rise, a level that leaves its quiet range, a path whose figures need more than 32 bits. Each
  * function does what life.h and levels.c do for all records (plain_steps.h). */
+#include <string.h>
 #include "replay/plain_steps.h"
-
-const uint8_t plain_kinds[256] = {
-    [WIRE_MALLOC] = 1,
-    [WIRE_CALLOC] = 2,
-    [WIRE_NEW] = 3,
-    [WIRE_NEW_ARRAY] = 4,
-};
 
 /* ---- Sums ---------------------------------------------------------------------------------- */
 
@@ -45,8 +39,9 @@ static void plain_settle_at_thread(struct thread_counts *counts, const struct pl
     counts->alloc_count += births;
     counts->alloc_bytes += born_bytes;
     counts->malloc_count += plain->births[0];
-    counts->calloc_count += plain->births[1];
-    counts->new_count += plain->births[2] + plain->births[3];
+    counts->calloc_count += plain->births[WIRE_CALLOC - WIRE_MALLOC];
+    counts->new_count +=
+        plain->births[WIRE_NEW - WIRE_MALLOC] + plain->births[WIRE_NEW_ARRAY - WIRE_MALLOC];
     counts->free_bytes += plain->freed_bytes;
     counts->live_bytes += born_bytes - plain->freed_bytes;
 }
@@ -56,17 +51,56 @@ static void plain_count_live(struct replay *replay)
     replay->live_count = replay->live.count + replay->plain.pending_count;
 }
 
+/* The key of no slot, if the thread has no newest block, or that is wide. */
+static uint64_t plain_newest_key(const struct replay *replay)
+{
+    uint64_t address = replay->running->newest_address;
+
+    return address >> LIVE_ADDRESS_BITS ? replay->running_key : replay->running_key | address;
+}
+
+/* An address with more bits stays the newest one, if none has been born since. */
+static uint64_t plain_newest_address(const struct replay *replay)
+{
+    uint64_t address = replay->running->newest_address;
+
+    return address >> LIVE_ADDRESS_BITS && replay->plain.newest_key == replay->running_key
+               ? address
+               : replay->plain.newest_key & LIVE_ADDRESS_MASK;
+}
+
+static uint64_t plain_births(const struct plain_sums *plain)
+{
+    uint64_t births = 0;
+
+    for (size_t kind = 0; kind < PLAIN_KINDS; kind++)
+        births += plain->births[kind];
+    return births;
+}
+
+static uint64_t plain_frees(const struct replay *replay)
+{
+    return plain_births(&replay->plain) + replay->plain.first_count - replay->live.count;
+}
+
+static void plain_count_events(struct replay *replay)
+{
+    const struct plain_sums *plain = &replay->plain;
+
+    replay->program.events = plain->first_events + plain_births(plain) + plain_frees(replay);
+}
+
 static void plain_settle(struct replay *replay)
 {
     struct plain_sums *plain = &replay->plain;
     struct interval *bucket = timeline_current(&replay->timeline);
-    uint64_t births = plain->births[0] + plain->births[1] + plain->births[2] + plain->births[3];
-    uint64_t frees = replay->program.events - plain->first_events - births;
+    uint64_t births = plain_births(plain), frees = plain_frees(replay);
     uint64_t born_bytes = replay->live_bytes - plain->first_bytes + plain->freed_bytes;
 
+    plain_count_events(replay);
     plain_settle_at_thread(&replay->running->counts, plain, births, born_bytes);
     replay->running->counts.free_count += frees;
-    replay->running->newest_address = plain->newest_address;
+    replay->running->newest_address = plain_newest_address(replay);
     bucket->alloc_count += births;
     bucket->alloc_bytes += born_bytes;
     bucket->free_count += frees;
@@ -75,17 +109,8 @@ static void plain_settle(struct replay *replay)
     plain->first_events = replay->program.events;
     plain->first_bytes = replay->live_bytes;
     plain->freed_bytes = 0;
-    plain->births[0] = plain->births[1] = plain->births[2] = plain->births[3] = 0;
-}
-
-/* The table may have grown since, and lie elsewhere. */
-static struct live_block *plain_any_slot(const struct live_table *table,
-                                         const struct live_block *newest)
-{
-    uintptr_t at = (uintptr_t)newest - (uintptr_t)table->slots;
-
-    return table->slots +
-           (at < table->buckets * LIVE_PLACES * sizeof *newest ? at / sizeof *newest : 0);
+    plain->first_count = replay->live.count;
+    memset(plain->births, 0, sizeof plain->births);
 }
 
 void plain_enter(struct replay *replay)
@@ -93,11 +118,12 @@ void plain_enter(struct replay *replay)
     struct plain_sums *plain = &replay->plain;
 
     plain->is_on = true;
-    plain->newest = plain_any_slot(&replay->live, plain->newest);
     plain->pending_count = replay->live_count - replay->live.count;
-    plain->newest_address = replay->running->newest_address;
+    plain->newest_key = plain_newest_key(replay);
     plain->first_events = replay->program.events;
     plain->first_bytes = replay->live_bytes;
+    plain->first_count = replay->live.count;
+    plain->rises = replay->owed.count ? PLAIN_OWES : 0;
     plain_listen(replay);
 }
 
@@ -105,6 +131,7 @@ void plain_enter(struct replay *replay)
 static void plain_see_levels(struct replay *replay)
 {
     plain_count_live(replay);
+    plain_count_events(replay);
     if (replay->is_watched)
         plain_settle(replay);
     levels_changed(replay);
@@ -112,12 +139,12 @@ static void plain_see_levels(struct replay *replay)
 
 static void plain_end_rise(struct replay *replay)
 {
-    unsigned rises = replay->plain.rises;
+    unsigned rises = replay->plain.rises & (RISE_OF_PROGRAM | RISE_OF_THREAD);
     struct thread_counts *counts = &replay->running->counts;
 
     if (!rises)
         return;
-    replay->plain.rises = 0;
+    replay->plain.rises &= PLAIN_OWES;
     if (rises & RISE_OF_THREAD) {
         counts->peak_bytes = plain_thread_bytes(replay);
         counts->peak_ticks = replay->last_ticks;
@@ -140,43 +167,34 @@ void plain_leave(struct replay *replay)
 
 /* The sums stay as they are: what steps.h counts is taken out of the difference to when all was
  * settled. */
-void plain_free_rarely(struct replay *replay, struct live_block *slot, uint64_t address,
-                       uint64_t ticks)
+void plain_free_rarely(struct replay *replay, struct live_slot *slot, uint64_t ticks)
 {
     struct plain_sums *plain = &replay->plain;
-    struct live_block block = *slot;
-    struct wire_record record = {.kind_address = (uint64_t)WIRE_FREE << 56 | address,
+    struct live_block block = live_table_read(&replay->live, slot);
+    struct wire_record record = {.kind_address = (uint64_t)WIRE_FREE << 56 | block.address,
                                  .ticks = ticks};
 
-    block.address = address;
-    plain_take_time(replay, ticks, -1);
+    live_table_empty(&replay->live, slot);
+    replay->last_ticks = ticks;
     plain->first_events++;
+    plain->first_count--;
+    plain_count_events(replay);
     if (replay->is_watched)
         plain_settle(replay);
     plain_count_live(replay);
     replay->live_count++; /* it was taken out of the table already */
-    replay->running->newest_address = plain->newest_address;
+    replay->running->newest_address = plain_newest_address(replay);
     plain->first_bytes -= replay->live_bytes;
     steps_free_taken(replay, &record, &block, EVERY);
     plain->first_bytes += replay->live_bytes;
-    plain->newest_address = replay->running->newest_address;
+    plain->newest_key = plain_newest_key(replay);
     plain_listen(replay);
 }
 
 bool plain_ends_rise(struct replay *replay)
 {
     plain_end_rise(replay);
-    return !replay->owed.count;
-}
-
-void plain_take_rare_time(struct replay *replay, uint64_t ticks, int taken)
-{
-    replay->plain.pending_count -= (uint64_t)taken;
-    plain_end_rise(replay);
-    plain_settle(replay);
-    levels_take_time(replay, ticks);
-    replay->plain.pending_count += (uint64_t)taken;
-    plain_listen(replay);
+    return !(replay->plain.rises & PLAIN_OWES);
 }
 
 /* Is this a high-water mark of the program's above another one, and changes nothing but itself? If

@@ -2,9 +2,10 @@
  * are 19 of 20 records. What they change is what steps.h changes, and less is asked of them.
  *
  *   a record is plain      no block lives at the allocation's address, its size is neither 0 nor
- *                          above 2 GiB, and no alignment was asked for;
+ *                          above 2 GiB, its slack is below 4 KiB, and no alignment was asked for;
+ *                          it is neither late nor of another interval of the timeline;
  *                          no free is owed, and the freed block is known
- *   a batch is plain       no pools, no regions, no times of calls, fewer than 65,535 threads, and
+ *   a batch is plain       no pools, no regions, no times of calls, fewer than 32,768 threads, and
  *                          the table of live blocks has not grown since the clues were made, and
  *                          need not (plain_is_on())
  *
@@ -26,19 +27,22 @@
 
 #include "replay/steps.h"
 
-/* Fewer threads than a block's owner_low can tell apart from each other and from LIVE_NO_OWNER. */
-#define PLAIN_OWNERS 0xffffu
+/* All times from the last one to the end of the interval fit into slots as births. */
+static inline bool plain_births_fit(const struct replay *replay)
+{
+    const struct live_table *live = &replay->live;
+
+    return live->has_first && replay->last_ticks >= live->first_ticks &&
+           !((replay->timeline.end_ticks - live->first_ticks) >> LIVE_BIRTH_BITS);
+}
 
 /* `buckets`: of the table of live blocks, when the clues were made; `births`: how many may come. */
 static inline bool plain_is_on(const struct replay *replay, size_t buckets, size_t births)
 {
     return !replay->chunks.count && !replay->regions.count && !replay->threads.timed &&
-           replay->threads.count < PLAIN_OWNERS && replay->live.buckets == buckets &&
-           replay->live.count + births <= replay->live.limit;
+           replay->threads.count < LIVE_PLAIN_OWNERS && plain_births_fit(replay) &&
+           replay->live.buckets == buckets && replay->live.count + births <= replay->live.limit;
 }
-
-/* Where in `plain.births` an allocation that may be plain is counted, by its kind; 0: not plain. */
-extern const uint8_t plain_kinds[256];
 
 /* From here on records of the running thread may be plain. */
 void plain_enter(struct replay *replay);
@@ -48,55 +52,45 @@ void plain_leave(struct replay *replay);
 /* The same before a free; false: frees are owed. */
 bool plain_ends_rise(struct replay *replay);
 
-/* life_take_time() of a record that is late, or of another interval. `taken`: by how much
- * live.count has changed for this record already, 1 or -1. */
-void plain_take_rare_time(struct replay *replay, uint64_t ticks, int taken);
-
-EVENT void plain_take_time(struct replay *replay, uint64_t ticks, int taken)
+/* A record that is neither late nor of another interval. */
+EVENT bool plain_is_next(const struct replay *replay, uint64_t ticks)
 {
-    if (__builtin_expect(ticks < replay->last_ticks || ticks >= replay->timeline.end_ticks, 0))
-        plain_take_rare_time(replay, ticks, taken);
-    else
-        replay->last_ticks = ticks;
-    replay->program.events++; /* which was not settled with those before */
+    return __builtin_expect(ticks >= replay->last_ticks && ticks < replay->timeline.end_ticks, 1);
 }
 
 /* ---- Frees --------------------------------------------------------------------------------- */
 
-/* A block that was taken out of the table, as a free needs it. `size` and `slack` are those if the
- * running thread is its owner, else the size is too large for any. */
+/* A block of the running thread's that was taken out of the table, as a free needs it. */
 struct plain_block {
-    uint64_t size, lifetime;
-    uint32_t site, slack;
+    uint64_t lifetime;
+    uint32_t site, size, slack;
     struct site_hot *hot;
 };
 
-EVENT struct plain_block plain_block_of(const struct replay *replay, const struct live_block *slot,
+EVENT struct plain_block plain_block_of(const struct replay *replay, const struct live_slot *slot,
                                         uint64_t ticks)
 {
+    uint64_t lifetime;
+
+    if (__builtin_sub_overflow(ticks - replay->live.first_ticks,
+                               slot->birth_word >> LIVE_SLACK_BITS, &lifetime))
+        lifetime = 0;
     return (struct plain_block){
-        .size = slot->size_word ^ replay->running_words.size_word,
-        .slack = slot->slack_word,
-        .lifetime = life_lifetime_of(slot, ticks),
+        .lifetime = lifetime,
         .site = slot->site,
+        .size = slot->size_bytes,
+        .slack = slot->birth_word & ((1u << LIVE_SLACK_BITS) - 1),
         .hot = &replay->sites.hot[slot->site],
     };
 }
 
-EVENT bool plain_is_own(const struct plain_block *block)
-{
-    return !(block->size >> 48) && !site_is_wide(block->hot);
-}
-
 /* Replays the free of a block that was taken out of the table, as steps.h does. */
-void plain_free_rarely(struct replay *replay, struct live_block *slot, uint64_t address,
-                       uint64_t ticks);
+void plain_free_rarely(struct replay *replay, struct live_slot *slot, uint64_t ticks);
 
-EVENT void plain_end_newest(struct plain_sums *plain, const struct plain_block *block,
-                            uint64_t address)
+EVENT void plain_end_newest(struct plain_sums *plain, const struct plain_block *block, uint64_t key)
 {
-    if (plain->newest_address == address) {
-        plain->newest_address = 0;
+    if (plain->newest_key == key) {
+        plain->newest_key = 0;
         block->hot->temporary_count++;
     }
 }
@@ -123,58 +117,78 @@ EVENT void plain_lower_levels(struct replay *replay, uint64_t size)
         plain_fall(replay);
 }
 
-/* Takes the block out of the table; NULL: there is none. */
-EVENT struct live_block *plain_take(struct live_table *table, uint64_t address,
-                                    const struct clue *clue, struct live_block *newest)
+/* Takes a block of the running thread's out of the table, if it is at home; else NULL. */
+EVENT struct live_slot *plain_take(struct live_table *table, uint64_t key, const struct clue *clue)
 {
-    struct live_block *slot = &table->slots[clue->slot];
+    struct live_slot *slot = &table->slots[clue->slot];
+    size_t number = clue->slot;
 
-    if (slot->address == address) {
-        live_table_remove_near(table, slot, clue->slot);
-        return slot;
+    if (slot->key != key) { /* it may have been born since the clue was made */
+        number = live_table_guess_at(table, clue->slot / LIVE_PLACES, clue->hash);
+        slot = &table->slots[number];
+        if (slot->key != key)
+            return NULL;
     }
-    if (newest->address != address)
-        return live_table_take_far(table, address, clue->hash);
-    live_table_remove_at(table, newest, (size_t)(newest - table->slots), clue->slot / LIVE_PLACES);
-    return newest; /* it was born since the clue was made */
+    live_table_take_near(table, number);
+    return slot;
 }
 
-EVENT bool plain_free(struct replay *replay, uint64_t address, uint64_t ticks,
-                      const struct clue *clue)
+/* Replays the free of a block of the running thread's that was taken out of the table. False: its
+ * site is wide, and nothing has changed. */
+EVENT bool plain_end(struct replay *replay, struct live_slot *slot, uint64_t key, uint64_t ticks)
 {
-    struct live_block *slot;
-    struct plain_block block;
+    struct plain_block block = plain_block_of(replay, slot, ticks);
 
-    if (!address)
+    if (site_is_wide(block.hot))
         return false;
-    if (__builtin_expect(replay->owed.count | replay->plain.rises, 0) && !plain_ends_rise(replay))
-        return false;
-    slot = plain_take(&replay->live, address, clue, replay->plain.newest);
-    if (!slot)
-        return false;
-    block = plain_block_of(replay, slot, ticks);
-    if (!plain_is_own(&block)) {
-        plain_free_rarely(replay, slot, address, ticks);
-        return true;
-    }
-    plain_take_time(replay, ticks, -1);
-    plain_end_newest(&replay->plain, &block, address);
+    slot->key = 0;
+    replay->last_ticks = ticks;
+    plain_end_newest(&replay->plain, &block, key);
     distributions_ended(replay->distributions, block.size, block.lifetime, 1);
     plain_end_at_site(replay, &block);
     plain_lower_levels(replay, block.size);
     return true;
 }
 
+/* `word`: the record's first; its address has at most 48 bits. */
+EVENT bool plain_free(struct replay *replay, uint64_t word, uint64_t ticks, const struct clue *clue)
+{
+    uint64_t key = word ^ replay->running_free;
+    struct live_slot *slot;
+    bool is_own = true;
+
+    if (!clue->hash || !plain_is_next(replay, ticks))
+        return false;
+    if (__builtin_expect(replay->plain.rises, 0) && !plain_ends_rise(replay))
+        return false;
+    slot = plain_take(&replay->live, key, clue);
+    if (!slot) {
+        slot = live_table_take_far(&replay->live, word & WIRE_ADDRESS_MASK, clue->hash);
+        if (!slot)
+            return false;
+        is_own = slot->key == key;
+    }
+    if (!is_own || !plain_end(replay, slot, key, ticks))
+        plain_free_rarely(replay, slot, ticks);
+    return true;
+}
+
 /* ---- Allocations --------------------------------------------------------------------------- */
 
-EVENT void plain_fill(const struct replay *replay, struct live_block *slot,
-                      const struct wire_record *record, uint32_t site)
+/* Alignment and slack are neighbours. */
+EVENT bool plain_fits(const struct wire_record *record)
 {
-    slot->address = life_address_of(record);
-    slot->size_word = record->size_bytes | replay->running_words.size_word;
-    slot->birth_ticks = record->ticks;
+    return !((record->size_bytes - 1) >> 31 | record->detail >> (32 + LIVE_SLACK_BITS));
+}
+
+EVENT void plain_fill(const struct replay *replay, struct live_slot *slot,
+                      const struct wire_record *record, uint64_t key, uint32_t site)
+{
+    slot->key = key;
+    slot->birth_word = (record->ticks - replay->live.first_ticks) << LIVE_SLACK_BITS |
+                       wire_detail_slack(record->detail);
     slot->site = site;
-    slot->slack_word = wire_detail_slack(record->detail); /* owner_high is 0 */
+    slot->size_bytes = (uint32_t)record->size_bytes;
 }
 
 /* The level is above the limit: levels_changed(), or a rise begins. */
@@ -203,29 +217,29 @@ EVENT void plain_begin_at_site(struct replay *replay, uint32_t site, uint64_t si
         levels_site_bends(replay, site);
 }
 
-/* `kind`: of plain_kinds[], not 0. */
+/* The address has at most 48 bits. `kind`: from WIRE_MALLOC on. */
 EVENT bool plain_allocate(struct replay *replay, const struct wire_record *record,
                           const struct clue *clue, size_t kind)
 {
-    uint64_t address = life_address_of(record), size = record->size_bytes;
+    uint64_t key = (record->kind_address & LIVE_ADDRESS_MASK) | replay->running_key;
+    uint64_t size = record->size_bytes;
     uint32_t slack = wire_detail_slack(record->detail), site;
-    struct live_block *slot;
+    struct live_slot *slot;
 
-    if ((size - 1) >> 31 | wire_detail_align_log2(record->detail) || !address)
+    if (!plain_fits(record) || !clue->hash || !plain_is_next(replay, record->ticks))
         return false;
-    slot = live_table_place_at_home(&replay->live, clue->hash, clue->slot / LIVE_PLACES);
-    if (!slot) {
-        slot = live_table_place_far(&replay->live, address, clue->hash, clue->slot / LIVE_PLACES);
-        if (slot->address == address)
+    if (!live_table_place_at_home(&replay->live, clue->hash, clue->slot / LIVE_PLACES, &slot)) {
+        slot = live_table_place_far(&replay->live, life_address_of(record), clue->hash,
+                                    clue->slot / LIVE_PLACES);
+        if (slot->key)
             return false;
     }
-    replay->plain.newest = slot;
-    plain_take_time(replay, record->ticks, 1);
+    replay->last_ticks = record->ticks;
     site = clue->number ? clue->number - 1 : steps_site_of(replay, record);
-    plain_fill(replay, slot, record, site);
+    plain_fill(replay, slot, record, key, site);
     distributions_born(replay->distributions, size, 1);
-    replay->plain.births[kind - 1]++;
-    replay->plain.newest_address = address;
+    replay->plain.births[kind]++;
+    replay->plain.newest_key = key;
     plain_begin_at_site(replay, site, size, slack);
     plain_raise_levels(replay, size);
     return true;

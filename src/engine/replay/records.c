@@ -462,7 +462,7 @@ EVENT void records_on_pool_chunk(struct replay *replay, const struct wire_record
         !life_take_block(replay, address, &clue, record->ticks, &block, mode))
         return;
     if (mode == EVERY)
-        live_table_place(&replay->chunks, address)->address = address;
+        live_table_note(&replay->chunks, address);
     life_forget_newest(replay, &block);
     steps_free_block(replay, &block, record->ticks, false, mode);
 }

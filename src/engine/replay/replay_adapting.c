@@ -23,10 +23,12 @@ static void replay_adapting_mark_pending(const struct replay *replay, struct rep
 
 static void replay_adapting_mark_blocks(struct replay *replay)
 {
-    for (struct live_block *block = replay->live.slots; block < live_table_end(&replay->live);
-         block++)
-        if (block->address)
-            replay_adapting_mark(replay, block);
+    for (struct live_slot *slot = replay->live.slots; slot < live_table_end(&replay->live); slot++)
+        if (slot->key) {
+            struct live_block block = live_table_read(&replay->live, slot);
+            replay_adapting_mark(replay, &block);
+            live_table_write(&replay->live, slot, &block);
+        }
     for (size_t i = 0; i < replay->threads.count; i++)
         replay_adapting_mark_pending(replay, &replay->threads.all[i]);
 }

@@ -237,15 +237,14 @@ replay_rare_step(struct replay *replay, const struct replay_run_batch *batch,
 /* False: the step is not plain, and nothing has changed. */
 EVENT bool replay_plain_step(struct replay *replay, const struct replay_run_step *step)
 {
-    uint64_t word = replay_run_word(step->at);
+    uint64_t word = replay_run_word(step->at), above = word >> LIVE_ADDRESS_BITS, kind;
     struct wire_record record;
-    size_t kind;
 
-    if (wire_kind(word) == WIRE_FREE)
-        return plain_free(replay, word & WIRE_ADDRESS_MASK, replay_run_word(step->at + 8),
-                          &step->clue);
-    kind = plain_kinds[wire_kind(word)];
-    if (!kind)
+    if (above == WIRE_FREE << 8)
+        return plain_free(replay, word, replay_run_word(step->at + 8), &step->clue);
+    above -= WIRE_MALLOC << 8; /* of the eight bits below the kind none is set, or kind is large */
+    kind = above >> 8 | above << 56;
+    if (kind >= PLAIN_KINDS || kind == WIRE_ALIGNED - WIRE_MALLOC)
         return false;
     record = (struct wire_record){word, replay_run_word(step->at + 8),
                                   replay_run_word(step->at + 16), replay_run_word(step->at + 24)};

@@ -69,18 +69,20 @@ struct program_counts {
 
 /* What plain records change of the running thread and of the interval is kept here until something
  * else comes, and so are the limits of the levels that they must look at (plain_steps.h). */
-enum plain_rise { RISE_OF_PROGRAM = 1, RISE_OF_THREAD = 2 };
+enum { PLAIN_KINDS = WIRE_NEW_ARRAY - WIRE_MALLOC + 1 };
+/* Frees first end the rises. PLAIN_OWES: frees are owed, so they are not plain. */
+enum plain_rise { RISE_OF_PROGRAM = 1, RISE_OF_THREAD = 2, PLAIN_OWES = 4 };
 struct plain_sums {
     bool is_on; /* else everything is settled */
     uint8_t rises;
     uint64_t low, high;             /* of live_bytes */
     uint64_t count_low, count_high; /* of live.count, which is live_count - pending_count */
     uint64_t pending_count;
-    uint64_t newest_address;            /* the running thread's */
-    struct live_block *newest;          /* the slot of the last birth, or any other one */
-    uint64_t first_events, first_bytes; /* program.events and live_bytes when all was settled */
+    uint64_t newest_key; /* the slot's, of the running thread's newest block */
+    /* program.events, live_bytes and live.count when all was settled */
+    uint64_t first_events, first_bytes, first_count;
     uint64_t freed_bytes;
-    uint64_t births[5]; /* by plain_kinds[] */
+    uint64_t births[PLAIN_KINDS]; /* by kind, from WIRE_MALLOC on */
 };
 
 struct replay {
@@ -91,8 +93,9 @@ struct replay {
     uint64_t valley_least; /* down to here a fall only deepens the valley of separate_peaks.h */
     uint64_t last_ticks;
     struct plain_sums plain;
-    struct replay_thread *running;         /* the thread of the record that is replayed */
-    struct live_owner_words running_words; /* of its blocks */
+    struct replay_thread *running; /* the thread of the record that is replayed */
+    uint64_t running_key;          /* live_code_key() of its blocks */
+    uint64_t running_free;         /* the first word of a free ^ this: the key of such a block */
     uint32_t stream;
     struct live_table live;
     struct sites sites;
@@ -128,7 +131,8 @@ static inline void replay_state_run(struct replay *replay, uint32_t stream)
 {
     replay->stream = stream;
     replay->running = threads_of_stream(&replay->threads, stream);
-    replay->running_words = live_owner_words((uint32_t)(replay->running - replay->threads.all));
+    replay->running_key = live_code_key((uint32_t)(replay->running - replay->threads.all));
+    replay->running_free = replay->running_key ^ (uint64_t)WIRE_FREE << 56;
 }
 
 static inline struct peaks_view replay_state_peaks_view(struct replay *replay)

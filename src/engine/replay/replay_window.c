@@ -3,21 +3,19 @@
 #include <stdlib.h>
 #include "replay/life.h"
 
-/* Every block that is counted as alive. */
-static void replay_window_each_live_block(struct replay *replay,
-                                          void (*visit)(struct live_block *block, void *context),
-                                          void *context)
+/* The site of every block that is counted as alive. */
+static void replay_window_each_site(struct replay *replay,
+                                    void (*visit)(uint32_t *site, void *context), void *context)
 {
     struct threads *threads = &replay->threads;
 
-    for (struct live_block *block = replay->live.slots; block < live_table_end(&replay->live);
-         block++)
-        if (block->address)
-            visit(block, context);
+    for (struct live_slot *slot = replay->live.slots; slot < live_table_end(&replay->live); slot++)
+        if (slot->key)
+            visit(&slot->site, context);
     for (size_t i = 0; i < threads->count; i++)
         for (size_t k = 0; k < threads->all[i].pending_count; k++)
             if (threads->all[i].pending[k].old == REALLOC_OLD_LIVE)
-                visit(&threads->all[i].pending[k].block, context);
+                visit(&threads->all[i].pending[k].block.site, context);
 }
 
 struct keep {
@@ -25,21 +23,21 @@ struct keep {
     bool *sites, *labels;
 };
 
-static void replay_window_keep_site(struct live_block *block, void *context)
+static void replay_window_keep_site(uint32_t *site, void *context)
 {
     struct keep *keep = context;
 
-    keep->sites[regions_site(keep->regions, block->site)] = true;
-    if (block->site & REGIONS_LABEL)
-        keep->labels[block->site & ~REGIONS_LABEL] = true;
+    keep->sites[regions_site(keep->regions, *site)] = true;
+    if (*site & REGIONS_LABEL)
+        keep->labels[*site & ~REGIONS_LABEL] = true;
 }
 
-static void replay_window_renumber_block(struct live_block *block, void *context)
+static void replay_window_renumber(uint32_t *site, void *context)
 {
     const uint32_t *numbers = context;
 
-    if (!(block->site & REGIONS_LABEL)) /* labels keep their numbers */
-        block->site = numbers[block->site];
+    if (!(*site & REGIONS_LABEL)) /* labels keep their numbers */
+        *site = numbers[*site];
 }
 
 static void replay_window_restart_sites(struct replay *replay, uint64_t start_ticks)
@@ -49,9 +47,9 @@ static void replay_window_restart_sites(struct replay *replay, uint64_t start_ti
                         arena_calloc(regions->label_count + (size_t)1, sizeof(bool))};
     uint32_t *numbers;
 
-    replay_window_each_live_block(replay, replay_window_keep_site, &keep);
+    replay_window_each_site(replay, replay_window_keep_site, &keep);
     numbers = sites_restart(&replay->sites, keep.sites, start_ticks);
-    replay_window_each_live_block(replay, replay_window_renumber_block, numbers);
+    replay_window_each_site(replay, replay_window_renumber, numbers);
     regions_restart(regions, keep.labels, numbers, &replay->threads, start_ticks,
                     replay->live_bytes);
     free(numbers);
@@ -71,10 +69,10 @@ static uint64_t replay_window_owed_frees(const struct replay *replay)
 {
     uint64_t count = 0;
 
-    for (const struct live_block *debt = replay->owed.slots; debt < live_table_end(&replay->owed);
+    for (const struct live_slot *debt = replay->owed.slots; debt < live_table_end(&replay->owed);
          debt++)
-        if (debt->address)
-            count += debt->size_bytes;
+        if (debt->key)
+            count += live_table_read(&replay->owed, debt).size_bytes;
     return count;
 }
 

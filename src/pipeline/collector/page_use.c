@@ -195,9 +195,9 @@ static void page_use_near_add(struct near *near, uint64_t address)
 
 static void page_use_near_add_table(struct near *near, const struct live_table *table)
 {
-    for (const struct live_block *block = table->slots; block < live_table_end(table); block++)
-        if (block->address)
-            page_use_near_add(near, block->address);
+    for (const struct live_slot *slot = table->slots; slot < live_table_end(table); slot++)
+        if (slot->key)
+            page_use_near_add(near, live_table_address(table, slot));
 }
 
 /* A realloc that fails puts its block back. */
@@ -465,26 +465,28 @@ static void page_use_begin_life(struct page_use *use, const struct event *event)
     uint32_t birth_ms = page_use_ms(use, event->birth_ticks);
     bool known = heat_pages_born(use->heat, page_use_start_of(use, event->address),
                                  page_use_end_of(use, event->address, event->bytes), birth_ms);
-    *live_table_place(&use->lives, event->address) = (struct live_block){.address = event->address,
-                                                                         .size_bytes = event->bytes,
-                                                                         .birth_ticks = birth_ms,
-                                                                         .site = event->node,
-                                                                         .slack_bytes = !known};
+    live_table_write(&use->lives, live_table_place(&use->lives, event->address),
+                     &(struct live_block){.address = event->address,
+                                          .size_bytes = event->bytes,
+                                          .birth_ticks = birth_ms,
+                                          .site = event->node,
+                                          .slack_bytes = !known});
 }
 
 static void page_use_drain_event(struct page_use *use, const struct event *event)
 {
-    struct live_block *block;
+    struct live_slot *slot;
     switch (event->kind) {
     case EVENT_BORN:
         page_use_begin_life(use, event);
         break;
     case EVENT_ENDED:
-        block = live_table_find(&use->lives, event->address);
-        if (block) {
-            page_use_end_life(use, &use->sums, block, page_use_ms(use, event->end_ticks),
+        slot = live_table_find(&use->lives, event->address);
+        if (slot) {
+            struct live_block block = live_table_read(&use->lives, slot);
+            page_use_end_life(use, &use->sums, &block, page_use_ms(use, event->end_ticks),
                               event->told);
-            live_table_remove(&use->lives, block);
+            live_table_remove(&use->lives, slot);
         }
         break;
     case EVENT_SHORT:
@@ -531,15 +533,16 @@ static void page_use_copy(struct page_use_sums *to, const struct page_use_sums *
 
 static void page_use_add_alive(struct page_use *use, struct page_use_sums *sums, uint32_t now_ms)
 {
-    for (const struct live_block *block = use->lives.slots; block < live_table_end(&use->lives);
-         block++) {
-        if (!block->address)
+    for (const struct live_slot *slot = use->lives.slots; slot < live_table_end(&use->lives);
+         slot++) {
+        if (!slot->key)
             continue;
-        uint64_t start = page_use_start_of(use, block->address);
-        uint64_t end = page_use_end_of(use, block->address, block->size_bytes);
+        struct live_block block = live_table_read(&use->lives, slot);
+        uint64_t start = page_use_start_of(use, block.address);
+        uint64_t end = page_use_end_of(use, block.address, block.size_bytes);
         uint32_t end_ms = heat_scan_around(use->heat, start, end, now_ms);
-        if (page_use_end_life(use, sums, block, end_ms, write_watch_told(0)))
-            page_use_row(sums, block->site)->alive_count++;
+        if (page_use_end_life(use, sums, &block, end_ms, write_watch_told(0)))
+            page_use_row(sums, block.site)->alive_count++;
     }
 }
 
