@@ -113,9 +113,20 @@ struct heat {
     void *context;
 };
 
+/* From the 49th day on all is at one moment, so no stamp is before an older one: 32 bits would
+ * begin again. */
+uint32_t heat_ms_at(const struct heat *heat, uint64_t monotonic_ns)
+{
+    enum { MS_NS = 1000000 };
+    uint64_t ms = monotonic_ns > heat->begin_ns ? (monotonic_ns - heat->begin_ns) / MS_NS + 1 : 0;
+
+    return ms < UINT32_MAX ? (uint32_t)ms : UINT32_MAX - 1;
+}
+
 static uint32_t heat_now_ms(const struct heat *heat)
 {
-    return (uint32_t)((now_monotonic_ns() - heat->begin_ns) / 1000000u) + 1;
+    uint32_t ms = heat_ms_at(heat, now_monotonic_ns());
+    return ms ? ms : 1;
 }
 
 /* ---- Stamps ---------------------------------------------------------------------------------- */
@@ -555,13 +566,6 @@ void heat_before_scans(struct heat *heat, void (*call)(void *context), void *con
 }
 
 /* ---- Blocks ---------------------------------------------------------------------------------- */
-
-uint32_t heat_ms_at(const struct heat *heat, uint64_t monotonic_ns)
-{
-    return monotonic_ns > heat->begin_ns
-               ? (uint32_t)((monotonic_ns - heat->begin_ns) / 1000000u) + 1
-               : 0;
-}
 
 /* The number of the newest scan that had ended by `ms`; -1: there is none. */
 static int64_t heat_scan_ended(const struct heat *heat, uint32_t ms)

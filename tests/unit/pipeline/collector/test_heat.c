@@ -85,6 +85,21 @@ static void pages_cool_down_until_they_are_written(void **state)
     munmap(memory, PAGES * PAGE);
 }
 
+/* 32 bits of milliseconds are over after 49.7 days. */
+static void time_does_not_begin_again_after_weeks(void **state)
+{
+    (void)state;
+    struct heat *heat = begin();
+    uint64_t now_ns = now_monotonic_ns(), day_ns = 86400ull * 1000000000;
+    uint32_t before = heat_ms_at(heat, now_ns);
+    for (unsigned day = 1; day < 120; day++) {
+        uint32_t ms = heat_ms_at(heat, now_ns + day * day_ns);
+        assert_true(ms > before || (day >= 50 && ms == before && ms + 1));
+        before = ms;
+    }
+    heat_end(heat);
+}
+
 /* Reading keeps nothing warm, and what is read is what was written. */
 static void reading_is_no_writing(void **state)
 {
@@ -411,6 +426,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pages_cool_down_until_they_are_written),
+        cmocka_unit_test(time_does_not_begin_again_after_weeks),
         cmocka_unit_test(reading_is_no_writing),
         cmocka_unit_test(what_the_kernel_writes_counts),
         cmocka_unit_test(what_cannot_be_watched_is_not_known),
