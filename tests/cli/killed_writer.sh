@@ -48,7 +48,7 @@ echo "--- count and doctor"
 gone() { # DIRECTORY…
     local tries=0
     while ls -d "$@" >/dev/null 2>&1; do
-        [ $((tries += 1)) -le 100 ] || { echo "left: $*"; return; }
+        [ $((tries += 1)) -le 1200 ] || { echo "left: $*"; return; }
         sleep 0.1
     done
 }

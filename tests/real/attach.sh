@@ -5,7 +5,7 @@
 
 [ "$(uname -m)" = x86_64 ] || skip "attaching is written for x86-64"
 sleep 60 &
-for _ in $(seq 250); do # a program whose C library is not loaded yet cannot be looked into either
+for _ in $(seq 3000); do # a program whose C library is not loaded yet cannot be looked into either
     grep -q sleep "/proc/$!/comm" && grep -q 'libc\.so' "/proc/$!/maps" && break
     sleep 0.02
 done

@@ -79,7 +79,7 @@ if [ -n "$server" ] && command -v redis-benchmark >/dev/null; then
     port=$("$(dirname "$0")/../free_port.sh")
     LD_PRELOAD=$BFM ./redis-server --port $port --bind 127.0.0.1 --save '' --appendonly no >redis.out 2>&1 &
     redis=$!
-    for tries in $(seq 100); do
+    for tries in $(seq 1200); do
         redis-cli -p $port ping 2>/dev/null | grep -q PONG && break
         sleep 0.1
     done

@@ -15,7 +15,7 @@ answers() { redis-cli -p $port ping 2>/dev/null | grep -q PONG; }
 tries=0
 until answers; do
     tries=$((tries + 1))
-    [ $tries -lt 100 ] || { cat out err; echo "redis-server does not answer"; kill $recorder; exit 1; }
+    [ $tries -lt 1200 ] || { cat out err; echo "redis-server does not answer"; kill $recorder; exit 1; }
     sleep 0.1
 done
 redis-benchmark -p $port -q -n 20000 -c 20 -t set,get,lpush,sadd,hset,zadd -r 5000 >load 2>&1 || fail "the load failed"

@@ -25,7 +25,7 @@ while [ $run -lt "$runs" ]; do
     until [ -s "$work/counters" ] && [ "$(word 0)" != 0 ]; do
         sleep 0.01
         tries=$((tries + 1))
-        [ $tries -lt 500 ] || { echo "run $run: the victim did not start"; cat "$work/err"; exit 1; }
+        [ $tries -lt 12000 ] || { echo "run $run: the victim did not start"; cat "$work/err"; exit 1; }
     done
     seed=$(((seed * 1103515245 + 12345) % 2147483648))
     sleep "0.$(printf %03d $((seed / 65536 % 250)))"
