@@ -286,6 +286,58 @@ int areas_find(struct areas *areas, const struct smaps *smaps, const struct area
     return error;
 }
 
+/* Cuts one area at the labels from `label` on. */
+static int areas_label_one(struct areas *areas, const struct area *whole,
+                           const struct area_label *label, const struct area_label *end)
+{
+    uint64_t page = process_page_bytes(), at = whole->start;
+    int error = 0;
+    for (; label < end && label->start < whole->end && !error; label++) {
+        uint64_t from = label->start & ~(page - 1), to = (label->end + page - 1) & ~(page - 1);
+        from = from > at ? from : at;
+        to = to < whole->end ? to : whole->end;
+        if (from >= to)
+            continue;
+        struct area labelled = *whole;
+        labelled.label = label->name;
+        if (from > at)
+            error = areas_add(areas, *whole, at, from);
+        if (!error)
+            error = areas_add(areas, labelled, from, to);
+        at = to;
+    }
+    return !error && at < whole->end ? areas_add(areas, *whole, at, whole->end) : error;
+}
+
+static bool areas_can_be_labelled(const struct area *area)
+{
+    return !area->holds_block &&
+           (area->owner == AREA_MMAP || area->owner == AREA_FILE || area->owner == AREA_SHARED);
+}
+
+int areas_label(struct areas *areas, const struct area_label *labels, size_t count)
+{
+    const struct area_label *end = labels + count;
+    struct areas cut = AREAS_INIT;
+    int error = 0;
+    if (!count)
+        return 0;
+    for (size_t i = 0; i < areas->count && !error; i++) {
+        const struct area *area = &areas->list[i];
+        while (labels < end && labels->end <= area->start)
+            labels++;
+        error = areas_can_be_labelled(area) ? areas_label_one(&cut, area, labels, end)
+                                            : areas_add(&cut, *area, area->start, area->end);
+    }
+    if (!error) {
+        struct areas old = *areas;
+        *areas = cut;
+        cut = old;
+    }
+    areas_release(&cut);
+    return error;
+}
+
 void areas_release(struct areas *areas)
 {
     free(areas->list);

@@ -68,6 +68,7 @@ struct area {
     bool wants_pages;   /* set by areas_want_content() or areas_want_heat() */
     uint32_t path;
     pid_t tid;
+    const char *label;  /* NULL: none */
     uint64_t rss_bytes; /* of the mapping by smaps; 0 for pieces */
     size_t mapping;     /* index into smaps */
 };
@@ -85,6 +86,15 @@ struct areas {
 int areas_find(struct areas *areas, const struct smaps *smaps, const struct area_claim *claims,
                size_t claim_count, const struct live_list *blocks);
 void areas_release(struct areas *areas);
+
+/* What a run-time has in a range of its memory: "Java heap, old". A constant. */
+struct area_label {
+    uint64_t start, end;
+    const char *name;
+};
+/* Cuts mappings, files and shared memory at the labels, which are sorted and disjoint. A page with
+ * two labels has the first. 0 or -ENOMEM. */
+int areas_label(struct areas *areas, const struct area_label *labels, size_t count);
 
 /* Marks the areas whose pages' contents are wanted: all but files, the tool's and AREA_OTHER. */
 void areas_want_content(struct areas *areas);

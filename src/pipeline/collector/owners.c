@@ -297,6 +297,8 @@ static struct profile_owner owners_of_globals(const struct owners_request *reque
 struct profile_owner owners_of_area(const struct owners_request *request, const struct area *area)
 {
     const struct smaps_mapping *mapping = &request->smaps->mappings[area->mapping];
+    if (area->label)
+        return owners_key(PROFILE_OWNER_MAPPING, 0, area->label);
     switch (area->owner) {
     case AREA_MMAP:
         if (owners_is_allocators(request, area))

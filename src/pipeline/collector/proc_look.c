@@ -9,6 +9,7 @@
 #include "base/array.h"
 #include "base/now.h"
 #include "collector/graph_look.h"
+#include "collector/hotspot_spaces.h"
 #include "collector/look_sweep.h"
 #include "collector/quota.h"
 #include "collector/residency.h"
@@ -409,6 +410,17 @@ static int look_sweep_areas(struct look *look, struct pages *pages, struct areas
     return error;
 }
 
+/* Names what run-times have in their mappings. */
+static int look_label_areas(struct look *look, struct areas *areas)
+{
+    struct hotspot_spaces spaces = HOTSPOT_SPACES_INIT;
+    int error = hotspot_spaces_look(&spaces, look->pid, &look->smaps);
+    if (!error)
+        error = areas_label(areas, spaces.list, spaces.count);
+    hotspot_spaces_release(&spaces);
+    return error;
+}
+
 static int look_make_ledger(struct look *look, struct pages *pages)
 {
     struct areas areas = AREAS_INIT;
@@ -417,6 +429,8 @@ static int look_make_ledger(struct look *look, struct pages *pages)
     if (error)
         goto done;
     error = areas_find(&areas, &look->smaps, look->claims, look->claim_count, &look->blocks);
+    if (!error)
+        error = look_label_areas(look, &areas);
     if (!error && look->allocators)
         area_memory_recall(look->allocators, &areas, !look->unknown && !look->is_sample);
     if (!error && (look->wants_content || numa_has_several()))

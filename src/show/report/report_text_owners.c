@@ -619,12 +619,38 @@ static size_t report_text_owners_keep_programs(struct profile_owner *rows, size_
     return kept;
 }
 
+/* Parts of a managed heap are one row among the first: which of them is the largest changes with
+ * each collection. Returns how many rows are left. */
+static size_t report_text_owners_join_heap(struct profile_owner *rows, size_t count)
+{
+    static const char heap[] = "Java heap";
+    struct profile_owner *whole = NULL;
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++) {
+        const char *name =
+            rows[i].kind == PROFILE_OWNER_MAPPING && !rows[i].path ? rows[i].name : NULL;
+        bool is_part = name && !strncmp(name, heap, strlen(heap)) &&
+                       (!name[strlen(heap)] || name[strlen(heap)] == ',');
+        if (is_part && whole) {
+            report_text_owners_join(whole, &rows[i]);
+            whole->name = heap;
+            continue;
+        }
+        rows[kept] = rows[i];
+        if (is_part)
+            whole = &rows[kept];
+        kept++;
+    }
+    return kept;
+}
+
 static struct first_owners report_text_owners_open_first(const struct report_text *text,
                                                          const struct profile_sample *sample)
 {
     struct first_owners first = {.whole = figure_double(facts_owned_by_program(text->profile))};
     first.rows = report_text_owners_of(text, sample, &first.count);
     first.count = first.rows ? report_text_owners_keep_programs(first.rows, first.count) : 0;
+    first.count = first.rows ? report_text_owners_join_heap(first.rows, first.count) : 0;
     first.order = report_text_owners_order(first.rows, first.count);
     return first;
 }

@@ -10,6 +10,7 @@ tidemark_unit_test(collector heat tm_wire tm_procfs tm_base Threads::Threads)
 tidemark_unit_test(collector page_use tm_blocks tm_profile_build tm_wire tm_procfs tm_base Threads::Threads)
 tidemark_unit_test(collector kept_pages)
 tidemark_unit_test(collector python_objects tm_profile_build tm_graph tm_procfs tm_base)
+tidemark_unit_test(collector hotspot_spaces tm_attach tm_profile_build tm_procfs tm_base)
 tidemark_unit_test(collector page_content PkgConfig::LZ4)
 tidemark_unit_test(collector residency tm_procfs tm_base)
 tidemark_unit_test(collector owners tm_procfs tm_base)
@@ -32,6 +33,7 @@ tidemark_unit_test(collector callers tm_trace tm_replay tm_wire tm_procfs tm_bas
 set_tests_properties(unit/collector/ring_merge unit/collector/shared_view unit/collector/tracer PROPERTIES LABELS ring
     TIMEOUT 600)
 
+tidemark_fuzz(hotspot LIBS tm_collector tm_attach tm_procfs tm_base Threads::Threads)
 tidemark_fuzz(wire LIBS tm_collector tm_replay tm_wire tm_base Threads::Threads)
 
 # By hand, `ninja bench_look`: the cost of a look at a process that runs, and whose its pages are.
