@@ -51,22 +51,19 @@ static void plain_count_live(struct replay *replay)
     replay->live_count = replay->live.count + replay->plain.pending_count;
 }
 
-/* The key of no slot, if the thread has no newest block, or that is wide. */
+/* The key of no slot of the thread's, if its newest block is wide, or it has none. */
 static uint64_t plain_newest_key(const struct replay *replay)
 {
     uint64_t address = replay->running->newest_address;
 
-    return address >> LIVE_ADDRESS_BITS ? replay->running_key : replay->running_key | address;
+    return address >> LIVE_ADDRESS_BITS ? LIVE_HIGH_KEY : replay->running_key | address;
 }
 
 /* An address with more bits stays the newest one, if none has been born since. */
 static uint64_t plain_newest_address(const struct replay *replay)
 {
-    uint64_t address = replay->running->newest_address;
-
-    return address >> LIVE_ADDRESS_BITS && replay->plain.newest_key == replay->running_key
-               ? address
-               : replay->plain.newest_key & LIVE_ADDRESS_MASK;
+    return replay->plain.newest_key == LIVE_HIGH_KEY ? replay->running->newest_address
+                                                     : replay->plain.newest_key & LIVE_ADDRESS_MASK;
 }
 
 static uint64_t plain_births(const struct plain_sums *plain)

@@ -84,6 +84,8 @@ static uint64_t some_address(struct author *author, bool live)
         for (int i = 0; i < ADDRESSES && author->live[slot] != live; i++)
             slot = (slot + 1) % ADDRESSES;
     author->live[slot] = !live;
+    if (slot % 8 == 7) /* more than 48 bits, of which the lowest are another block's */
+        return 0xf07f0000001000 + (slot - 1) * 16;
     return 0x7f0000001000 + slot * 16;
 }
 
