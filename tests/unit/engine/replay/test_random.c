@@ -111,6 +111,13 @@ static uint64_t some_detail(struct author *author)
                        chance(&author->random, 10) ? (unsigned)below(&author->random, 13) : 0);
 }
 
+/* Of a block: now and then with more slack than the table of live blocks keeps in a slot. */
+static uint64_t some_block_detail(struct author *author)
+{
+    return some_detail(author) +
+           (chance(&author->random, 3) ? below(&author->random, 1 << 16) << 32 : 0);
+}
+
 static uint64_t some_ticks(struct author *author)
 {
     const struct shape *shape = author->shape;
@@ -133,7 +140,7 @@ static struct wire_record some_allocation(struct author *author)
     if (chance(&author->random, 3))
         return record_long(kind | WIRE_FAILED, ticks, 0, some_size(author), some_detail(author));
     return record_long(kind, ticks, some_address(author, false), some_size(author),
-                       some_detail(author));
+                       some_block_detail(author));
 }
 
 static struct wire_record some_realloc_end(struct author *author)
