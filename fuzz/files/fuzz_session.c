@@ -54,6 +54,11 @@ static void as_a_file(const uint8_t *data, size_t size)
     int fd = memfd_create("session", 0);
     must(fd >= 0 && write(fd, data, size) == (ssize_t)size);
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    if (session_list(&session, path) == 0) {
+        for (size_t i = 0; i < session->count; i++)
+            must(session_load(session, i) == 0 || *error_text());
+        session_free(session);
+    }
     if (session_read(&session, path) == 0) {
         seen += check_rows(session);
         open_rows(session, path);

@@ -3,7 +3,7 @@
 
 export PMI_SIZE=4
 for rank in 0 1 2; do
-    PMI_RANK=$rank tidemark record -q --trace --job=runs --job-id=x "$VICTIMS/imbalance"
+    PMI_RANK=$rank tidemark record -q --trace --separate --job=runs --job-id=x "$VICTIMS/imbalance"
 done
 unset PMI_SIZE
 cd runs/x || exit
@@ -30,11 +30,11 @@ tidemark at --json runs peak | jq -c '[.id, .moment, .of, .at_least, .alive_rank
 tidemark at -i -n 1 runs peak | sed -n '/^Functions/,$p' | tr -s ' ' | head -3
 tidemark at --filter='!victim_kept' --json -n 0 runs peak | jq -c '[.filtered_bytes < .live_bytes, .filtered_bytes == ([.functions[].exclusive_bytes] | add)]'
 echo "== by the clock: one had not begun, then both live, then both have ended"
-PMI_SIZE=2 PMI_RANK=0 tidemark record -q --trace --job=late --job-id=y "$VICTIMS/warm" &
+PMI_SIZE=2 PMI_RANK=0 tidemark record -q --trace --separate --job=late --job-id=y "$VICTIMS/warm" &
 has_begun() { ls late/y/rank-00000.*.entry; }
 until_true has_begun >/dev/null
 sleep 1
-PMI_SIZE=2 PMI_RANK=1 tidemark record -q --trace --job=late --job-id=y "$VICTIMS/warm"
+PMI_SIZE=2 PMI_RANK=1 tidemark record -q --trace --separate --job=late --job-id=y "$VICTIMS/warm"
 wait
 for moment in 500ms 1h; do
     tidemark at --json late $moment | jq -c '[.moment, .at_least, [.ranks[] | [.rank, .state, .live_bytes, .time_ns != null]]]' |
@@ -42,9 +42,9 @@ for moment in 500ms 1h; do
 done
 tidemark at late 1h | tr -s ' ' | grep -A 1 '^ ranks\|^Ranks'
 echo "== a rank without a trace, one whose trace was cut off, and a mark that only one has made"
-PMI_SIZE=3 PMI_RANK=0 tidemark record -q --trace --job=mixed --job-id=z "$APIS/api_phases" >/dev/null
-PMI_SIZE=3 PMI_RANK=1 tidemark record -q --job=mixed --job-id=z "$VICTIMS/imbalance" >/dev/null
-PMI_SIZE=3 PMI_RANK=2 tidemark record -q --trace --job=mixed --job-id=z "$VICTIMS/imbalance" >/dev/null
+PMI_SIZE=3 PMI_RANK=0 tidemark record -q --trace --separate --job=mixed --job-id=z "$APIS/api_phases" >/dev/null
+PMI_SIZE=3 PMI_RANK=1 tidemark record -q --separate --job=mixed --job-id=z "$VICTIMS/imbalance" >/dev/null
+PMI_SIZE=3 PMI_RANK=2 tidemark record -q --trace --separate --job=mixed --job-id=z "$VICTIMS/imbalance" >/dev/null
 cut=$(echo mixed/z/rank-00002.*.tmt)
 truncate -s 3000 "$cut"
 for moment in peak mark:start; do

@@ -44,7 +44,7 @@ cat said
 rm stays
 # In a directory of jobs the same.
 touch stays
-timeout 300 "$BIN/tidemark" record --job=jobs "$CLI/cli_daemon" stays >said 2>&1 </dev/null
+timeout 300 "$BIN/tidemark" record --separate --job=jobs "$CLI/cli_daemon" stays >said 2>&1 </dev/null
 echo "job: status $?"
 daemon_names <said | sed -E 's#jobs/[^ :]*/#jobs/ID/#; s/cli_daemon\.[^ ]*\.PID/cli_daemon.HOST.PID/'
 grep -c '^end ' jobs/*/*.entry | cut -d: -f2 | sort | paste -sd ' '

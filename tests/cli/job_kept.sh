@@ -18,7 +18,7 @@ int main(void)
 END
 cc -g -O1 -o rank rank.c
 for rank in 0 1 2; do
-    PMI_SIZE=3 PMI_RANK=$rank tidemark record -q --job=runs --job-id=x ./rank
+    PMI_SIZE=3 PMI_RANK=$rank tidemark record -q --separate --job=runs --job-id=x ./rank
     echo "status $?"
 done
 all_kept() { [ "$(tail -qc 8 runs/x/*.tmk | sed 's/TMKAPPX1/&\n/g' | grep -c TMKAPPX1)" = 3 ]; }

@@ -34,14 +34,14 @@ export PMI_SIZE=8
 start() { # RANK JOB STOP OPTION…: its status goes to status.RANK
     rank=$1 id=$2 stop=$3
     shift 3
-    (PMI_RANK=$rank $AROUND tidemark record -q --job=runs --job-id=$id "$@" ./rank $stop; echo "rank $rank status $?" >status.$rank) 2>err.$rank &
+    (PMI_RANK=$rank $AROUND tidemark record -q --separate --job=runs --job-id=$id "$@" ./rank $stop; echo "rank $rank status $?" >status.$rank) 2>err.$rank &
 }
 began() { until_true sh -c "$(for i; do echo "[ -e began.$i ] &&"; done) :"; }
 ended() { until_true sh -c "$(for i; do echo "[ -s status.$i ] &&"; done) :"; cat $(for i; do echo status.$i; done); rm -f status.* began.*; }
 all_ended() { until_true sh -c "[ \$(cat runs/$1/*.entry | grep -c '^end ') -ge $2 ]"; }
 sessions() { cat runs/$1/*.entry | sed -n 's/^session //p' | sort -u | wc -l; }
 collectors() { # of the job; not those of the same job in another directory
-    pgrep -f "tidemark record -q --job=runs --job-id=$1 " | while read -r pid; do
+    pgrep -f "tidemark record -q --separate --job=runs --job-id=$1 " | while read -r pid; do
         [ "$(cat /proc/$pid/comm)" = tidemark ] && [ "$(readlink /proc/$pid/cwd)" = "$PWD" ] && echo $pid; done; }
 # A child of it has its name for a moment, until it takes one of its own.
 one_collector() { collectors $1 >collectors.$1; [ "$(wc -l <collectors.$1)" = 1 ]; }
@@ -150,7 +150,7 @@ cat runs/g/*.entry runs/h/*.entry | sed -n 's/^session //p' | sort -u | wc -l
 
 echo "== children are of their rank, with an emptied environment too"
 for i in 0 1; do
-    PMI_RANK=$i tidemark record -q --job=runs --job-id=e sh -c '
+    PMI_RANK=$i tidemark record -q --separate --job=runs --job-id=e sh -c '
         "$VICTIMS/basic" 1
         env -i LD_PRELOAD="$LD_PRELOAD" "$VICTIMS/basic" 1
         touch '"began.$i"'; while [ ! -e began.0 ] || [ ! -e began.1 ]; do sleep 0.05; done' &
@@ -164,15 +164,15 @@ rm -f began.*
 echo "== what is wanted only begins later, and ends before the next: all are recorded, whoever collects; a collector that is told to end does"
 cp "$VICTIMS/basic" wanted && cp "$VICTIMS/basic" other
 for by in rank node; do
-    PMI_RANK=0 tidemark record -q --job=runs --job-id=only.$by --job-collector=$by --only=wanted >/dev/null sh -c '
+    PMI_RANK=0 tidemark record -q --separate --job=runs --job-id=only.$by --job-collector=$by --only=wanted >/dev/null sh -c '
         ./wanted 1; sleep 1.2; ./other 1; ./wanted 1; sleep 1.2; ./wanted 1'
     all_ended only.$by 3
     ls runs/only.$by/*.entry | wc -l
-    PMI_RANK=0 tidemark record -q --job=runs --job-id=term.$by --job-collector=$by --only=wanted >/dev/null sh -c "
+    PMI_RANK=0 tidemark record -q --separate --job=runs --job-id=term.$by --job-collector=$by --only=wanted >/dev/null sh -c "
         ./wanted 1; touch began.0; while [ ! -e stop.term.$by ]; do sleep 0.05; done" &
     began 0
     kill -TERM $(collectors term.$by)
-    none_is_left() { ! pgrep -f "^tidemark record -q --job=runs --job-id=term.$by " | while read -r pid; do readlink /proc/$pid/cwd; done | grep -qx "$PWD"; }
+    none_is_left() { ! pgrep -f "^tidemark record -q --separate --job=runs --job-id=term.$by " | while read -r pid; do readlink /proc/$pid/cwd; done | grep -qx "$PWD"; }
     until_true none_is_left
     touch stop.term.$by
     wait

@@ -21,14 +21,14 @@ for name in sys.argv[2:]:
 print("taken", flush=True)
 sys.stdin.read()
 EOF
-record() { tidemark record -q --job=runs --job-id=a "$VICTIMS/basic" 1 >/dev/null; }
+record() { tidemark record -q --separate --job=runs --job-id=a "$VICTIMS/basic" 1 >/dev/null; }
 record
 name=$(grep -o 'tidemark-node-0-[0-9a-f]*' /proc/net/unix | sort -u | head -n 1) # for half a second after the rank
 [ -n "$name" ] && echo "a name"
 until_true sh -c "! grep -q $name /proc/net/unix"
 
 # How often a rank sleeps 3 ms for want of an answer, of a thousand times.
-pauses() { strace -qq -o calls -e trace=clock_nanosleep,nanosleep sh -c 'exec "$0" "$@"' tidemark record -q --job=runs --job-id=a "$VICTIMS/basic" 1 >/dev/null
+pauses() { strace -qq -o calls -e trace=clock_nanosleep,nanosleep sh -c 'exec "$0" "$@"' tidemark record -q --separate --job=runs --job-id=a "$VICTIMS/basic" 1 >/dev/null
     grep -c 'tv_nsec=3000000' calls | awk '{ print ($1 <= most ? "at most " most : $1), "pauses" }' most=$1; }
 try() { # MOST HOW NAME…
     most=$1

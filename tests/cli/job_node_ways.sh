@@ -56,7 +56,7 @@ start() { # JOB COLLECTOR WORD…: its status goes to status.RANK
     job=$1 by=$2
     shift 2
     for rank in 0 1 2 3 4 5; do
-        (PMI_RANK=$rank tidemark record -q --job=runs --job-id=$job --job-collector=$by ./rank "$@"; echo "rank $rank status $?" >status.$rank) 2>err.$rank &
+        (PMI_RANK=$rank tidemark record -q --separate --job=runs --job-id=$job --job-collector=$by ./rank "$@"; echo "rank $rank status $?" >status.$rank) 2>err.$rank &
     done
 }
 ended() { until_true sh -c 'for i in 0 1 2 3 4 5; do [ -s status.$i ] || exit 1; done'; cat status.? | uniq -c -f 2 | tr -s ' '; rm -f status.* began.*; }
@@ -100,7 +100,7 @@ EOF
 
 echo "== few descriptors: each rank runs, and is recorded or says why not"
 (ulimit -n 24; start few node; ended)
-until_true sh -c '! pgrep -f "^tidemark record -q --job=runs --job-id=few " >/dev/null'
+until_true sh -c '! pgrep -f "^tidemark record -q --separate --job=runs --job-id=few " >/dev/null'
 recorded=$(grep -l '^end exit' runs/few/*.entry 2>/dev/null | wc -l)
 [ $recorded -gt 0 ] && echo some are recorded
 
@@ -113,7 +113,7 @@ tidemark job runs/limited | tr -s ' \n' ' ' | grep -o 'those with limits.*one ea
 echo "== the collector stands still: ranks end all the same; when it goes on all is there"
 start still node stop
 until_true sh -c 'for i in 0 1 2 3 4 5; do [ -e began.$i ] || exit 1; done'
-collector=$(pgrep -f "tidemark record -q --job=runs --job-id=still " | while read -r pid; do
+collector=$(pgrep -f "tidemark record -q --separate --job=runs --job-id=still " | while read -r pid; do
     [ "$(cat /proc/$pid/comm)" = tidemark ] && echo $pid; done)
 kill -STOP $collector
 touch stop

@@ -2,7 +2,7 @@
 . "$HERE/lib.sh"
 export PMI_SIZE=6
 for rank in 0 1 2 3 4; do
-    PMI_RANK=$rank tidemark record -q --job=runs --job-id=x --ranks=0,3-:2 \
+    PMI_RANK=$rank tidemark record -q --separate --job=runs --job-id=x --ranks=0,3-:2 \
         sh -c 'echo "rank $PMI_RANK: ${TIDEMARK_SESSION:+recorded}"; exit $PMI_RANK'
     echo "status $?"
 done

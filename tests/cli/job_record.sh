@@ -23,12 +23,12 @@ ends() { # in all entries below DIR, counted
 
 echo "== one rank: the program's output and status, one line on stderr, from rank 0"
 PMI_SIZE=2
-PMI_RANK=0 try tidemark record --job=runs/a sh -c 'echo out; exit 5'
+PMI_RANK=0 try tidemark record --separate --job=runs/a sh -c 'echo out; exit 5'
 cat out
 sentence 'recording the ranks. profiles into runs/a/hydra-.*: tidemark job runs/a shows them'
-PMI_RANK=1 try tidemark record --job=runs/a "$VICTIMS/imbalance"
+PMI_RANK=1 try tidemark record --separate --job=runs/a "$VICTIMS/imbalance"
 wc -c <err
-PMI_RANK=0 try tidemark record -q --job=runs/a true
+PMI_RANK=0 try tidemark record -q --separate --job=runs/a true
 wc -c <err
 all_ended runs/a 3
 file=$(ls runs/a/*/rank-00001.*.entry)
@@ -43,7 +43,7 @@ tidemark report "${file%.entry}.tmk" | sed -n 's/.*\(rank . of .\) in job hydra-
 
 echo "== 300 ranks at once: nothing is said, nothing is lost, high-water marks are exact"
 PMI_SIZE=300
-launch 0 299 tidemark record --job=runs/b "$VICTIMS/imbalance"
+launch 0 299 tidemark record --separate --job=runs/b "$VICTIMS/imbalance"
 all_ended runs/b 300
 cat err.* | grep -v 'recording the ranks'
 cat out.* | wc -l
@@ -58,7 +58,7 @@ rm -f out.* err.*
 
 echo "== the same, preloaded by hand"
 PMI_SIZE=20
-TIDEMARK_OPTIONS="--job=runs/c" LD_PRELOAD=$library launch 0 19 "$VICTIMS/imbalance"
+TIDEMARK_OPTIONS="--separate --job=runs/c" LD_PRELOAD=$library launch 0 19 "$VICTIMS/imbalance"
 all_ended runs/c 20
 cat err.* | wc -c
 ls runs/c/hydra-*/rank-*.entry | wc -l
@@ -68,20 +68,20 @@ rm -f out.* err.*
 
 echo "== two jobs into one directory are two, two runs without a launcher too"
 PMI_SIZE=2
-launch 0 1 tidemark record -q --job=runs/d true
-launch 0 1 tidemark record -q --job=runs/d true
+launch 0 1 tidemark record -q --separate --job=runs/d true
+launch 0 1 tidemark record -q --separate --job=runs/d true
 ls runs/d | wc -l
 unset PMI_SIZE PMI_RANK
-tidemark record -q --job=runs/e true
-tidemark record -q --job=runs/e true
+tidemark record -q --separate --job=runs/e true
+tidemark record -q --separate --job=runs/e true
 ls runs/e | wc -l
 ls runs/e/*/process.true.*.entry | wc -l
-tidemark record --job=runs/f --job-id=mine.1 true 2>err
+tidemark record --separate --job=runs/f --job-id=mine.1 true 2>err
 sentence '1 profile in runs/f: '
 ls runs/f
 
 echo "== children are processes of their rank; the shell that becomes a program is one more"
-PMI_SIZE=1 PMI_RANK=0 tidemark record -q --job=runs/g sh -c '"$VICTIMS/basic" 1; exec "$VICTIMS/basic" 1'
+PMI_SIZE=1 PMI_RANK=0 tidemark record -q --separate --job=runs/g sh -c '"$VICTIMS/basic" 1; exec "$VICTIMS/basic" 1'
 all_ended runs/g 3
 ls runs/g/*/*.entry | sed 's|.*/||; s/\.[0-9]*\.entry$/.entry/; s/\.2\.entry/.entry/' | cut -d. -f1,2 | sort
 ends runs/g
@@ -93,16 +93,16 @@ readlink /proc/$$/fd/0 /proc/$$/fd/1 | sed 's|.*/||'
 [ "$PPID" = "$STARTER" ] && echo "the launcher's own child"
 SHOW
 export STARTER=$$
-PMI_SIZE=1 PMI_RANK=0 tidemark record -q --job=runs/j bash show <plain.in >plain.out
+PMI_SIZE=1 PMI_RANK=0 tidemark record -q --separate --job=runs/j bash show <plain.in >plain.out
 cat plain.out
 
 echo "== a rank is killed"
-{ PMI_SIZE=1 PMI_RANK=0 tidemark record -q --job=runs/h sh -c 'kill -9 $$'; echo "status $?"; } 2>/dev/null
+{ PMI_SIZE=1 PMI_RANK=0 tidemark record -q --separate --job=runs/h sh -c 'kill -9 $$'; echo "status $?"; } 2>/dev/null
 all_ended runs/h 1
 ends runs/h
 
 echo "== its collector is killed: the entry has no end, and nobody holds it; what was recorded is there"
-tidemark record -q --job=runs/i sh -c 'echo $$ >pid; while [ ! -e killed ]; do sleep 0.05; done; echo on >went' &
+tidemark record -q --separate --job=runs/i sh -c 'echo $$ >pid; while [ ! -e killed ]; do sleep 0.05; done; echo on >went' &
 recorder=$!
 until_true sh -c 'test -s pid && tidemark report runs/i/*/process.sh.*.tmk >/dev/null 2>&1'
 kill -KILL "$(collector_of $recorder)"
@@ -133,7 +133,7 @@ sentence 'needs the name of a directory'
 
 echo "== who calls the collector and says nothing keeps nobody waiting"
 python=$(python3 -c 'import sys; print(sys.executable)') # "python3" may be a script that runs many shells
-PMI_SIZE=1 PMI_RANK=0 timeout 600 tidemark record -q --job=runs/k "$python" -c '
+PMI_SIZE=1 PMI_RANK=0 timeout 600 tidemark record -q --separate --job=runs/k "$python" -c '
 import os, socket
 mute = [socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) for i in range(100)]
 for one in mute:

@@ -107,8 +107,9 @@ sites, program, peaks, looks = {}, {}, [], []
 for rank in job["ranks"]:
     if rank["beside"]:
         continue
-    folder = next(at for at, _, files in os.walk(directory) if os.path.basename(rank["file"]) in files)
-    database = unpacked(os.path.join(folder, os.path.basename(rank["file"])))
+    name = os.path.basename(rank["file"])  # FILE, or FILE@PID in a node's file
+    folder = next(at for at, _, files in os.walk(directory) if name.split("@")[0] in files or name in files)
+    database = unpacked(os.path.join(folder, name))
     looks.append(take(database, sites, program, rank["owned_bytes"]))
     said = database.execute("SELECT * FROM program").fetchone()
     peaks.append(said["peak_bytes"])

@@ -54,6 +54,12 @@ profiles_in() {
     done
 }
 
+# The entries of all processes below these directories, of files of their own and of nodes' files.
+job_entries() {
+    find "$@" -name '*.entry' -o -name '*.session.tmk' | sort |
+        xargs -r perl -0777 -ne 'print for /tidemark entry 1\n.*?\n\.\n/gs'
+}
+
 # Kills background processes and waits for them; when the shell would say "Killed" is its choice.
 kill_hard() {
     kill -KILL "$@"

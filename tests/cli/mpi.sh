@@ -6,12 +6,12 @@
 library=$(dirname "$BIN")/lib/libtidemark.so
 jobs() { ls -d "$1"/"$2"-* | wc -l; }
 # Ranks that are killed do not wait for their profiles: these come a moment later.
-all_ended() { ! grep -L '^end ' "$1"/*/rank-*.entry | grep -q .; }
+all_ended() { job_entries "$1" | awk '{ begun += $1 == "tidemark"; ended += $1 == "end" } END { exit begun != ended || !ended }'; }
 ends() { # of the ranks below DIR, sorted
     until_true all_ended "$1"
-    cat "$1"/*/rank-*.entry | awk '$1 == "rank" { rank = $2 } $1 == "end" { how = $2 }
+    job_entries "$1" | awk '$1 == "rank" { rank = $2 } $1 == "end" { how = $2 }
         $1 == "end_status" { how = how " " $2 }
-        $1 == "." { print "rank " rank ": " how; how = "nothing" }' | sort -t ' ' -k 2n -k 3
+        $1 == "." { if (rank != "") print "rank " rank ": " how; how = "nothing"; rank = "" }' | sort -t ' ' -k 2n -k 3
 }
 same_status() { # LAUNCHER HOW: as without us
     mpi "$1" 3 "$endings" "$2" >bare.out 2>bare.err
@@ -41,11 +41,11 @@ one_launcher() {
     ends $launcher-status | grep ': exit 7$' | sed 's/.*:/a rank:/' | sort -u
     same_status $launcher abort
     launcher_tells_of_abort $launcher && echo "the launcher says the same of it"
-    ls $launcher-abort/*/rank-*.entry | wc -l
+    job_entries $launcher-abort | grep -c '^rank '
     same_status $launcher segv
     ends $launcher-segv | grep 'rank 1'
-    for profile in $launcher-segv/*/*.tmk; do
-        query "$profile" "SELECT sum(alloc_count) FROM site JOIN path ON path.id = site.path
+    job_entries $launcher-segv | sed -n 's/^profile //p' | while read -r profile; do
+        query $launcher-segv/*/"$profile" "SELECT sum(alloc_count) FROM site JOIN path ON path.id = site.path
             JOIN location_frame USING (location) JOIN function ON function.id = location_frame.function
             WHERE function.name = 'victim_work'"
     done | sort | uniq -c | awk '{ print $1, "ranks with", $2 }'
@@ -66,20 +66,20 @@ one_launcher() {
     esac
     if [ $bare = 0 ]; then
         echo "jobs: $(jobs spawn-$launcher $name)"
-        cat spawn-$launcher/*/rank-*.entry | awk '$1 == "rank" || $1 == "ranks"' | paste - - | sort
+        job_entries spawn-$launcher | awk '$1 == "rank" || $1 == "ranks"' | paste - - | sort
     fi
 
     # mpirun itself recorded: it and its helpers are no ranks.
     tidemark record -q --job=whole-$launcher mpirun.$launcher -n 3 "$endings" well
     echo "all: status $?, jobs $(jobs whole-$launcher $name)"
     ends whole-$launcher
-    grep -l '^is_launcher 1' whole-$launcher/*/process.*.entry | wc -l | sed 's/^[1-9]$/and the launcher/'
+    job_entries whole-$launcher | grep -c '^is_launcher 1' | sed 's/^[1-9]$/and the launcher/'
 
     # A script around the program, and a program that is no MPI program.
     printf '#!/bin/sh\necho before; "$@"\n' >script
     chmod +x script
     mpi $launcher 2 tidemark record -q --job=script-$launcher ./script "$endings" well
-    ls script-$launcher/*/ | sed -n 's/\(rank-[0-9]*\.[a-z_]*\)\..*entry/\1/p' | sort
+    job_entries script-$launcher | sed -n 's/^profile \(rank-[0-9]*\.[a-z_]*\)\..*/\1/p' | sort
 
     mpi $launcher 64 tidemark record --job=many-$launcher "$VICTIMS/basic" 1 >out 2>err
     echo "64 ranks: status $?, jobs $(ls many-$launcher | wc -l)"

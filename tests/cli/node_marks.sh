@@ -26,7 +26,7 @@ int main(void)
 END
 cc -O1 -g -o waves waves.c
 for rank in 0 1 2; do
-    PMI_SIZE=3 PMI_RANK=$rank tidemark record -q --trace --job=runs --job-id=x ./waves &
+    PMI_SIZE=3 PMI_RANK=$rank tidemark record -q --trace --separate --job=runs --job-id=x ./waves &
 done
 wait
 echo "== the sum is what each trace alone says of that time, and no instant has more"

@@ -8,11 +8,12 @@ tidemark record -q --trace -o run.tmk "$VICTIMS/basic" 1 >/dev/null
 (tidemark record -q -o slow.tmk sh -c 'touch began; while [ ! -e looked ]; do sleep 0.05; done') &
 until_true test -e slow.tmk-shm && stat -c '%a %n' slow.tmk slow.tmk-wal slow.tmk-shm
 touch looked && wait
-PMI_SIZE=1 PMI_RANK=0 tidemark record -q --job=job "$VICTIMS/basic" 1 >/dev/null 2>&1
+PMI_SIZE=1 PMI_RANK=0 tidemark record -q --separate --job=job "$VICTIMS/basic" 1 >/dev/null 2>&1
+PMI_SIZE=1 PMI_RANK=0 tidemark record -q --job=node "$VICTIMS/basic" 1 >/dev/null 2>&1
 tidemark unpack run.tmk run.db
 tidemark replay -q -o again.tmk run.tmt 2>/dev/null
 stat -c '%a %n' run.tmk run.tmt run.db again.tmk
-stat -c %a job/*/*.tmk job/*/*.entry
+stat -c %a job/*/*.tmk job/*/*.entry node/*/node.*
 
 echo "== a symbolic link where a file is to be written: what it leads to stays as it is"
 echo precious >target

@@ -19,8 +19,22 @@ say() {
     failed=1
 }
 
-check_rank() { # ENTRY
-    local profile=${1%.entry}.tmk
+# Each process's entry as a file of its own, of nodes' files too.
+take_entries() { # DIR
+    rm -rf "$work/entries"
+    mkdir "$work/entries"
+    find "$1" -name '*.entry' -o -name '*.session.tmk' | TO="$work/entries" xargs perl -0777 -ne '
+        while (/(tidemark entry 1\n.*?\n\.\n)/gs) {
+            my $entry = $1;
+            my ($name) = $entry =~ /^profile (.*)\.tmk$/m;
+            open my $file, ">", "$ENV{TO}/$name.entry";
+            print $file $entry;
+        }'
+}
+
+check_rank() { # ENTRY DIR
+    local profile
+    profile=$(echo "$2"/*)/$(basename "$1" .entry).tmk
     local database=$work/db/$(basename "$profile").db
     [ "$(entry end "$1") $(entry end_status "$1")" = "exit 0" ] || say "$1: it did not end well"
     [ "$(entry ranks "$1")" = "$ranks" ] || say "$1: not of $ranks ranks"
@@ -33,11 +47,12 @@ check_rank() { # ENTRY
 check_job() { # DIR
     [ "$(ls "$1" | wc -l)" = 1 ] || say "$(ls "$1" | wc -l) jobs in $1 instead of one"
     local entries
-    entries=$(ls "$1"/*/rank-*.entry)
+    take_entries "$1"
+    entries=$(ls "$work"/entries/rank-*.entry)
     [ "$(echo "$entries" | wc -l)" = "$ranks" ] || say "not $ranks entries in $1: $entries"
     [ "$(sed -n 's/^rank //p' $entries | sort -u | wc -l)" = "$ranks" ] || say "not all ranks in $1"
     for file in $entries; do
-        check_rank "$file"
+        check_rank "$file" "$1"
     done
 }
 

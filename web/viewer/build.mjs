@@ -20,7 +20,7 @@ const rooms = {
         /^(alive|allocator|allowance|guarded_open|memory|new_file|old_file|swept|term|term_guard)\.c$/,
     "common/format": null,
     model: null,
-    "files/session": /^session_file\.c$/,
+    "files/session": /^session_(file|whole)\.c$/,
     "files/profile": /^(reserve|unnamed)\.c$/,
     "analysis/aggregate": null,
     "analysis/insights": null,

@@ -10,7 +10,8 @@
  * arguments. Strings are copied. */
 struct job_source {
     const char *path;
-    const char *file; /* the name that is shown; never NULL */
+    const char *file;             /* the name that is shown; never NULL */
+    uint64_t part_at, part_bytes; /* where it is in a node's file; 0: it is a file of its own */
     uint32_t place;
     bool rank_known;
     uint32_t rank, size; /* size of the job; 0: not known */

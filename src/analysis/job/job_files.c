@@ -30,6 +30,8 @@ static void job_files_add(struct job_files *files, const struct manifest_job *jo
         .boot = memory_copy_string(entry->boot),
         .note = memory_copy_string(entry->error ? entry->error : process->damage),
         .bytes = process->profile_bytes,
+        .part_at = process->part_at,
+        .part_bytes = process->part_at ? process->profile_bytes : 0,
         .rank = entry->rank >= 0 && entry->rank < UINT32_MAX ? (uint32_t)entry->rank : 0,
         .rank_known =
             entry->rank >= 0 && entry->rank<UINT32_MAX, .size = size> 0 && size < UINT32_MAX
@@ -120,6 +122,8 @@ void job_files_write(struct strbuf *out, const struct job_files *files)
         bytes_put_string(out, file->boot);
         bytes_put_string(out, file->note);
         bytes_put(out, file->bytes);
+        bytes_put(out, file->part_at);
+        bytes_put(out, file->part_bytes);
         bytes_put(out, file->rank);
         bytes_put(out, file->size);
         bytes_put(out, file->rank_known);
@@ -138,6 +142,8 @@ static void job_files_get(struct bytes_reader *reader, struct job_file *file)
     file->boot = bytes_get_string(reader);
     file->note = bytes_get_string(reader);
     file->bytes = bytes_get(reader);
+    file->part_at = bytes_get(reader);
+    file->part_bytes = bytes_get(reader);
     file->rank = (uint32_t)bytes_get_below(reader, UINT32_MAX);
     file->size = (uint32_t)bytes_get_below(reader, UINT32_MAX);
     file->rank_known = bytes_get_below(reader, 1);
@@ -153,7 +159,7 @@ int job_files_read(struct job_files *files, const void *bytes, size_t count)
     struct bytes_reader reader = {bytes, (const unsigned char *)bytes + count, false};
     *files = (struct job_files){.id = bytes_get_string(&reader)};
     files->level = (enum memory_level)bytes_get_below(&reader, MEMORY_LEVELS - 1);
-    size_t many = bytes_get_count(&reader, 13);
+    size_t many = bytes_get_count(&reader, 15);
     files->files = memory_resize(NULL, many, sizeof *files->files);
     memset(files->files, 0, many * sizeof *files->files);
     while (files->count < many && !reader.failed)
@@ -170,6 +176,8 @@ struct job_source job_files_source(const struct job_files *files, size_t index)
     return (struct job_source){
         .path = file->path,
         .file = file->name,
+        .part_at = file->part_at,
+        .part_bytes = file->part_bytes,
         .place = (uint32_t)index,
         .rank_known = file->rank_known,
         .rank = file->rank,

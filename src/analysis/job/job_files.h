@@ -11,12 +11,13 @@
 #include "model/level.h"
 
 struct job_file {
-    char *path;          /* NULL: there is no profile */
-    char *name;          /* relative to the job's directory, else as given */
-    char *node, *boot;   /* may be NULL */
-    char *note;          /* why there is none, or what is wrong with the entry; may be NULL */
-    uint64_t bytes;      /* of the file; 0: not known */
-    uint32_t rank, size; /* size of the job, 0: not known */
+    char *path;        /* NULL: there is no profile */
+    char *name;        /* relative to the job's directory, else as given */
+    char *node, *boot; /* may be NULL */
+    char *note;        /* why there is none, or what is wrong with the entry; may be NULL */
+    uint64_t bytes;    /* of the profile; 0: not known */
+    uint64_t part_at, part_bytes; /* as in struct job_source */
+    uint32_t rank, size;          /* size of the job, 0: not known */
     bool rank_known, is_helper;
     bool is_running; /* its recording goes on */
     /* What the manifest says: -1 is not known. */

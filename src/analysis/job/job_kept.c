@@ -181,12 +181,24 @@ bool job_kept_take(struct job_summary *digest, const void *bytes, size_t count,
     return false;
 }
 
+/* Of a part `path` is FILE@PID. */
+static int job_kept_read_bytes(const struct job_source *source, void **bytes, size_t *count)
+{
+    const char *mark = source->part_bytes ? strrchr(source->path, '@') : NULL;
+    if (!mark)
+        return appendix_read(source->path, bytes, count);
+    char *file = memory_need(strndup(source->path, (size_t)(mark - source->path)));
+    int error = appendix_read_part(file, source->part_at, source->part_bytes, bytes, count);
+    free(file);
+    return error;
+}
+
 bool job_kept_read(struct job_summary *digest, enum memory_level level,
                    const struct job_source *source)
 {
     void *bytes;
     size_t count;
-    if (appendix_read(source->path, &bytes, &count))
+    if (job_kept_read_bytes(source, &bytes, &count))
         return false;
     bool is_there = job_kept_take(digest, bytes, count, level, source);
     free(bytes);

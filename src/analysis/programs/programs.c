@@ -220,7 +220,7 @@ static void programs_note_damage(struct programs_gathering *gathering, const cha
 static int programs_read_session(struct programs_gathering *gathering, const char *path)
 {
     struct session *session;
-    int error = session_read(&session, path);
+    int error = session_list(&session, path);
     if (error)
         return error;
     uint32_t *numbers = programs_number_images(session);
@@ -241,7 +241,18 @@ static int programs_is_listed(const struct dirent *item)
            (programs_ends_with(item->d_name, ".tmk") || programs_ends_with(item->d_name, ".entry"));
 }
 
-/* `tidemark record --job` writes an entry beside each profile. */
+/* A node's file in a job's directory. */
+static bool programs_is_of_job(const char *path)
+{
+    struct session *session;
+    if (session_list(&session, path))
+        return false;
+    bool is = session->count && session->entries[0].said;
+    session_free(session);
+    return is;
+}
+
+/* `tidemark record --job` writes an entry beside each profile, or both into a node's file. */
 static int programs_read_item(struct programs_gathering *gathering, const char *directory,
                               const char *name)
 {
@@ -249,10 +260,11 @@ static int programs_read_item(struct programs_gathering *gathering, const char *
     int error = 0;
     strbuf_addf(&path, "%s%s%s", strcmp(directory, ".") ? directory : "",
                 strcmp(directory, ".") && !programs_ends_with(directory, "/") ? "/" : "", name);
-    if (programs_ends_with(name, ".entry"))
+    bool is_session = !programs_ends_with(name, ".entry") && session_is_file(path.data);
+    if (programs_ends_with(name, ".entry") || (is_session && programs_is_of_job(path.data)))
         error = error_set(-EINVAL, "%s is the directory of a job: `tidemark job %s` shows it",
                           directory, directory);
-    else if (!session_is_file(path.data))
+    else if (!is_session)
         programs_read_profile(gathering, path.data);
     else if (programs_read_session(gathering, path.data))
         programs_add_unread(gathering, path.data, error_text());

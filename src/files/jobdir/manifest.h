@@ -38,6 +38,8 @@ struct manifest_process {
     char *entry_path;       /* NULL: none, what is known is the profile's meta */
     char *profile_path;     /* NULL: there is none (yet): entry.error may say why */
     uint64_t profile_bytes; /* of that file; 0: not known */
+    uint64_t part_at;       /* where it begins in a node's file, which profile_path then names as
+                             * FILE@PID; 0: it is a file of its own */
     char *trace_path;       /* NULL: none */
     char *damage; /* NULL, or a sentence: the entry or the profile's meta could not be read */
 };

@@ -1,5 +1,6 @@
-/* Reads the processes of a directory (scan.h). A process is read from its entry. Where the entry is
- * damaged or missing, the meta of its profile says nearly as much. */
+/* Reads the processes of a directory (scan.h). A process is read from its entry: a file, or a part
+ * of a node's file. Where the entry is damaged or missing, the meta of its profile says nearly as
+ * much. */
 #include "jobdir/scan.h"
 
 #include <dirent.h>
@@ -272,7 +273,8 @@ static bool scan_ask_profile(struct manifest_process *process)
 static bool scan_is_derived(const char *path)
 {
     struct profile *profile;
-    if (scan_ends_with(path, REPLAY_SUFFIX) || session_is_file(path))
+    if (scan_ends_with(path, REPLAY_SUFFIX) || scan_ends_with(path, SESSION_FILE_SUFFIX) ||
+        session_is_file(path))
         return true;
     if (profile_read_meta(&profile, path) < 0)
         return false;
@@ -464,15 +466,21 @@ static void scan_find_late_files(struct manifest_process *process, const char *d
     scan_find_files(process, directory);
 }
 
-static void scan_read_entry(const struct manifest *manifest, struct manifest_job *job,
+/* False: it is there no more. Its process is in the node's file then, which is read later. */
+static bool scan_read_entry(const struct manifest *manifest, struct manifest_job *job,
                             struct manifest_process *process, const char *directory,
                             const char *name)
 {
+    struct stat info;
     scan_init_process(process);
     process->entry_path = scan_joined(directory, name);
     if (entry_read(&process->entry, process->entry_path) < 0) {
-        scan_take_damaged(process, name);
-        return;
+        bool is_gone = lstat(process->entry_path, &info) && errno == ENOENT;
+        if (is_gone)
+            free(process->entry_path);
+        else
+            scan_take_damaged(process, name);
+        return !is_gone;
     }
     scan_wait_for_end(manifest, job, process);
     bool ended = process->entry.end;
@@ -482,6 +490,148 @@ static void scan_read_entry(const struct manifest *manifest, struct manifest_job
         scan_find_late_files(process, directory);
     if (process->entry.is_launcher == 1)
         process->entry.rank = -1;
+    return true;
+}
+
+/* ---- The file of a node -------------------------------------------------------------------- */
+
+/* FILE@PID; of a process that was several programs FILE@PID.N (process_choice.h). */
+static char *scan_row_path(const struct session *session, size_t number, const char *path)
+{
+    const struct session_row *row = &session->entries[number].row;
+    struct strbuf operand = STRBUF_INIT;
+    size_t before = 0, all = 0;
+    for (size_t i = 0; i < session->count; i++) {
+        const struct session_row *other = &session->entries[i].row;
+        bool is_same = other->pid == row->pid;
+        all += is_same;
+        before += is_same && (other->start_unix_ns < row->start_unix_ns ||
+                              (other->start_unix_ns == row->start_unix_ns && i < number));
+    }
+    strbuf_addf(&operand, "%s@%d", path, (int)row->pid);
+    if (all > 1)
+        strbuf_addf(&operand, ".%zu", before + 1);
+    return strbuf_detach(&operand);
+}
+
+static void scan_read_row(struct manifest_process *process, const struct session *session,
+                          size_t number, const char *directory, const char *path)
+{
+    const struct session_entry *row = &session->entries[number];
+    uint64_t trace_bytes;
+    scan_init_process(process);
+    process->profile_path = scan_row_path(session, number, path);
+    process->profile_bytes = row->bytes;
+    process->part_at = row->body_at;
+    if (entry_parse(&process->entry, row->said, row->said_bytes) < 0) {
+        scan_note_damage(process, "what is said of the process in its node's file is damaged");
+        scan_ask_profile(process);
+        return;
+    }
+    process->trace_path = scan_existing(directory, process->entry.trace, &trace_bytes);
+    process->state = process->entry.end ? scan_state_of_end(process->entry.end)
+                                        : scan_state_without_end(process);
+    if (process->entry.is_launcher == 1)
+        process->entry.rank = -1;
+}
+
+/* In place of one of the first `entries` processes, if it is the same: that one was read while it
+ * came into the node's file, or its collector was killed then. */
+static void scan_put_row(struct manifest *manifest, struct manifest_job *job, size_t entries,
+                         const struct manifest_process *process)
+{
+    for (size_t i = 0; i < entries && scan_is_certain(&process->entry); i++) {
+        struct manifest_process *other = &job->processes[i];
+        if (!scan_is_certain(&other->entry) ||
+            !scan_is_same(job->processes, (uint32_t)i, &process->entry))
+            continue;
+        scan_lock(manifest);
+        scan_release_process(other);
+        *other = *process;
+        scan_unlock(manifest);
+        return;
+    }
+    scan_add_process(manifest, job, process);
+}
+
+/* A node's file that cannot be read stands for the processes that nobody sees. */
+static void scan_add_unread(struct manifest *manifest, struct manifest_job *job, const char *path)
+{
+    struct manifest_process process;
+    scan_init_process(&process);
+    process.entry_path = strdup(path);
+    scan_note_damage(&process, error_text());
+    scan_add_process(manifest, job, &process);
+}
+
+static void scan_note_lost(struct manifest_process *process, const struct session *session,
+                           const char *path)
+{
+    struct strbuf why = STRBUF_INIT;
+    if (!session->lost_bytes || (session->cut && session->being_written))
+        return;
+    strbuf_addf(&why, "%s is damaged: %llu of its bytes are of no process that can be read", path,
+                (unsigned long long)session->lost_bytes);
+    scan_note_damage(process, why.data);
+    strbuf_release(&why);
+}
+
+static void scan_put_rows(struct manifest *manifest, struct manifest_job *job,
+                          const char *directory, size_t entries, const struct session *session,
+                          const char *path)
+{
+    struct manifest_process process;
+    bool is_first = true;
+    for (size_t i = 0; i < session->count && !scan_stops(manifest); i++) {
+        if (!session->entries[i].is_whole) /* a session's file that was put here: of no job */
+            continue;
+        scan_read_row(&process, session, i, directory, path);
+        if (is_first)
+            scan_note_lost(&process, session, path);
+        is_first = false;
+        scan_put_row(manifest, job, entries, &process);
+        scan_tell(manifest, 1, 1);
+    }
+}
+
+static void scan_add_rows(struct manifest *manifest, struct manifest_job *job,
+                          const char *directory, size_t entries, const char *path)
+{
+    struct session *session;
+    int error = session_list(&session, path);
+    bool has_nothing = !error && !session->count && session->lost_bytes;
+    if (has_nothing)
+        error = error_set(-EBADMSG, "%s is damaged: nothing in it can be read", path);
+    if (error)
+        scan_add_unread(manifest, job, path);
+    if (!error || has_nothing) {
+        scan_put_rows(manifest, job, directory, entries, session, path);
+        session_free(session);
+    }
+}
+
+static int scan_is_node_file(const struct dirent *item)
+{
+    return item->d_name[0] != '.' && scan_ends_with(item->d_name, SESSION_FILE_SUFFIX);
+}
+
+/* After the entries, and listed anew: what was an entry when the directory was listed may be in a
+ * node's file since. */
+static void scan_add_nodes(struct manifest *manifest, struct manifest_job *job,
+                           const char *directory)
+{
+    struct dirent **items;
+    size_t entries = job->process_count;
+    int count = scandir(directory, &items, scan_is_node_file, alphasort);
+    for (int i = 0; i < count; i++) {
+        char *path = scan_joined(directory, items[i]->d_name);
+        if (!scan_stops(manifest))
+            scan_add_rows(manifest, job, directory, entries, path);
+        free(path);
+        free(items[i]);
+    }
+    if (count >= 0)
+        free(items);
 }
 
 /* ---- Directories --------------------------------------------------------------------------- */
@@ -507,8 +657,8 @@ static void scan_add_entries(struct manifest *manifest, struct manifest_job *job
     for (int i = 0; i < count && !scan_stops(manifest); i++) {
         if (!scan_ends_with(items[i]->d_name, ENTRY_SUFFIX))
             continue;
-        scan_read_entry(manifest, job, &process, directory, items[i]->d_name);
-        scan_add_process(manifest, job, &process);
+        if (scan_read_entry(manifest, job, &process, directory, items[i]->d_name))
+            scan_add_process(manifest, job, &process);
         scan_tell(manifest, 1, 0);
     }
 }
@@ -563,6 +713,7 @@ static void scan_files(struct manifest *manifest, const char *directory, struct 
     struct manifest_job *job = scan_add_job(manifest, basename(real ? real : directory), directory);
     free(real);
     scan_add_entries(manifest, job, directory, items, count);
+    scan_add_nodes(manifest, job, directory);
     scan_add_unclaimed(manifest, job, directory, items, count);
     scan_name_job(manifest, job);
 }
@@ -589,9 +740,53 @@ static char *scan_subdirectory(const char *directory, const struct dirent *item)
 
 /* A directory with entries, by one of a rank; where there is none, by any. */
 struct scan_peep {
-    char *entry_path;
+    char *entry_path; /* or a node's file */
     bool has_ranks;
 };
+
+/* An entry of a node's file: a rank's, if it has one. False: it has none at all. */
+static bool scan_peep_into_node(struct entry *entry, const char *path)
+{
+    struct session *session;
+    bool has = false;
+    entry_init(entry);
+    if (session_list(&session, path))
+        return false;
+    for (size_t i = 0; i < session->count && entry->rank < 0; i++) {
+        struct entry one;
+        if (!session->entries[i].is_whole ||
+            entry_parse(&one, session->entries[i].said, session->entries[i].said_bytes))
+            continue;
+        entry_release(entry);
+        *entry = one;
+        has = true;
+    }
+    session_free(session);
+    return has;
+}
+
+static bool scan_peep_read(struct entry *entry, const char *path)
+{
+    return scan_ends_with(path, SESSION_FILE_SUFFIX) ? scan_peep_into_node(entry, path)
+                                                     : entry_read(entry, path) == 0;
+}
+
+/* Sets has_ranks. False: it says nothing of a job. */
+static bool scan_peep_at(struct scan_peep *peep, const char *directory, const char *name)
+{
+    struct entry entry;
+    bool is_entry = scan_ends_with(name, ENTRY_SUFFIX);
+    if (is_entry)
+        peep->has_ranks = scan_rank_in_name(name) >= 0;
+    if (is_entry || !scan_ends_with(name, SESSION_FILE_SUFFIX))
+        return is_entry;
+    char *path = scan_joined(directory, name);
+    bool has = scan_peep_into_node(&entry, path);
+    peep->has_ranks = has && entry.rank >= 0;
+    entry_release(&entry);
+    free(path);
+    return has;
+}
 
 /* False: it has no entries. */
 static bool scan_peep_into(struct scan_peep *peep, const char *directory)
@@ -599,9 +794,8 @@ static bool scan_peep_into(struct scan_peep *peep, const char *directory)
     DIR *stream = opendir(directory);
     *peep = (struct scan_peep){.has_ranks = false};
     for (struct dirent *item; stream && !peep->has_ranks && (item = readdir(stream));) {
-        if (!scan_is_listed(item) || !scan_ends_with(item->d_name, ENTRY_SUFFIX))
+        if (!scan_is_listed(item) || !scan_peep_at(peep, directory, item->d_name))
             continue;
-        peep->has_ranks = scan_rank_in_name(item->d_name) >= 0;
         if (peep->entry_path && !peep->has_ranks)
             continue;
         free(peep->entry_path);
@@ -615,8 +809,8 @@ static bool scan_peep_into(struct scan_peep *peep, const char *directory)
 static bool scan_is_of_session(const struct scan_peep *peep, const struct scan_peep *other)
 {
     struct entry one, two;
-    entry_read(&one, peep->entry_path);
-    entry_read(&two, other->entry_path);
+    scan_peep_read(&one, peep->entry_path);
+    scan_peep_read(&two, other->entry_path);
     bool is = one.session && two.session && !strcmp(one.session, two.session);
     entry_release(&one);
     entry_release(&two);

@@ -23,6 +23,7 @@ enum {
     APPENDIX_MOST = 16 << 20,  /* packed or not: of more we say that there is none */
     APPENDIX_HEAD = 8,
 };
+#define APPENDIX_WHOLE_FILE UINT64_MAX
 
 static const char appendix_magic[8] = "TMKAPPX1";
 
@@ -119,14 +120,13 @@ static uint64_t appendix_bytes(const struct appendix_trailer *trailer, uint64_t 
     return all;
 }
 
-static int appendix_read_rest(int fd, uint64_t file_bytes, uint64_t all, void **bytes,
-                              size_t *count)
+static int appendix_read_rest(int fd, uint64_t file_end, uint64_t all, void **bytes, size_t *count)
 {
     unsigned char *whole = malloc((size_t)all);
     if (!whole)
         return -ENOMEM;
     int error = -ENODATA;
-    if (whole_read_at(fd, whole, (size_t)all, file_bytes - all) == (ssize_t)all)
+    if (whole_read_at(fd, whole, (size_t)all, file_end - all) == (ssize_t)all)
         error = appendix_unpack(whole + APPENDIX_HEAD,
                                 (size_t)all - APPENDIX_HEAD - sizeof(struct appendix_trailer),
                                 bytes, count);
@@ -134,12 +134,12 @@ static int appendix_read_rest(int fd, uint64_t file_bytes, uint64_t all, void **
     return error;
 }
 
-static int appendix_read_from(int fd, uint64_t file_bytes, void **bytes, size_t *count)
+static int appendix_read_from(int fd, uint64_t at, uint64_t file_bytes, void **bytes, size_t *count)
 {
     unsigned char end[APPENDIX_FIRST];
     struct appendix_trailer trailer;
     size_t want = file_bytes < sizeof end ? (size_t)file_bytes : sizeof end;
-    ssize_t got = whole_read_at(fd, end, want, file_bytes - want);
+    ssize_t got = whole_read_at(fd, end, want, at + file_bytes - want);
     if (got != (ssize_t)want || want < sizeof trailer)
         return got < 0 ? (int)got : -ENODATA;
     memcpy(&trailer, end + want - sizeof trailer, sizeof trailer);
@@ -147,12 +147,13 @@ static int appendix_read_from(int fd, uint64_t file_bytes, void **bytes, size_t 
     if (!all)
         return -ENODATA;
     if (all > want)
-        return appendix_read_rest(fd, file_bytes, all, bytes, count);
+        return appendix_read_rest(fd, at + file_bytes, all, bytes, count);
     return appendix_unpack(end + want - all + APPENDIX_HEAD,
                            (size_t)all - APPENDIX_HEAD - sizeof trailer, bytes, count);
 }
 
-int appendix_read(const char *path, void **bytes, size_t *count)
+int appendix_read_part(const char *path, uint64_t at, uint64_t part_bytes, void **bytes,
+                       size_t *count)
 {
     struct stat stat;
     int fd = regular_file_open(path, &stat);
@@ -160,7 +161,17 @@ int appendix_read(const char *path, void **bytes, size_t *count)
     *count = 0;
     if (fd < 0)
         return fd;
-    int error = appendix_read_from(fd, (uint64_t)stat.st_size, bytes, count);
+    uint64_t file_bytes = (uint64_t)stat.st_size;
+    int error = -ENODATA;
+    if (part_bytes == APPENDIX_WHOLE_FILE)
+        error = appendix_read_from(fd, 0, file_bytes, bytes, count);
+    else if (at <= file_bytes && part_bytes <= file_bytes - at)
+        error = appendix_read_from(fd, at, part_bytes, bytes, count);
     close(fd);
     return error;
+}
+
+int appendix_read(const char *path, void **bytes, size_t *count)
+{
+    return appendix_read_part(path, 0, APPENDIX_WHOLE_FILE, bytes, count);
 }

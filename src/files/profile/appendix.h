@@ -14,6 +14,7 @@
 #define TIDEMARK_PROFILE_APPENDIX_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 /* Appends `count` bytes to the packed profile at `path`, with one call of write. If that fails the
  * file is as it was. -EINVAL: it is no packed profile; else 0 or -errno (no sentence). */
@@ -22,5 +23,9 @@ int appendix_add(const char *path, const void *bytes, size_t count);
 /* Reads the bytes of the appendix (free() them): the end of the file, and no more than that.
  * -ENODATA: there is none that is whole; else 0 or -errno (no sentence). */
 int appendix_read(const char *path, void **bytes, size_t *count);
+
+/* The same of a packed profile that is a part of a file: `part_bytes` of it, from `at` on. */
+int appendix_read_part(const char *path, uint64_t at, uint64_t part_bytes, void **bytes,
+                       size_t *count);
 
 #endif

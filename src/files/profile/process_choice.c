@@ -5,7 +5,10 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fnmatch.h>
+#include <glob.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -74,14 +77,104 @@ static bool choice_parse(const char *operand, size_t *file_bytes, pid_t *pid, ui
     return true;
 }
 
+static bool choice_ends_with(const char *name, const char *suffix)
+{
+    size_t length = strlen(name), end = strlen(suffix);
+    return length > end && !strcmp(name + length - end, suffix);
+}
+
+/* ---- A profile that is in its node's file now ---------------------------------------------- */
+
+/* What its entry says that it was called; false: another name than the pattern's. */
+static bool choice_was_called(const struct session_entry *entry, const char *pattern)
+{
+    char name[NAME_MAX + 1];
+    const char *line = entry->is_whole ? strstr(entry->said, "\nprofile ") : NULL;
+    return line && sscanf(line, "\nprofile %255[^\n]", name) == 1 &&
+           (!strcmp(pattern, name) || fnmatch(pattern, name, FNM_PERIOD) == 0);
+}
+
+/* Takes the first one and counts them. */
+static size_t choice_find_in_node(struct choice *choice, const char *path, const char *pattern)
+{
+    struct session *session;
+    size_t found = 0, entry = 0;
+    if (session_list(&session, path))
+        return 0;
+    for (size_t i = 0; i < session->count; i++)
+        if (choice_was_called(&session->entries[i], pattern) && !found++)
+            entry = i;
+    if (found && !choice->session)
+        *choice = (struct choice){.path = strdup(path), .session = session, .entry = entry};
+    else
+        session_free(session);
+    return found;
+}
+
+/* The files of nodes in the directory of `operand`, which may be a pattern that no file is like. */
+static void choice_list_nodes(glob_t *nodes, const char *operand)
+{
+    const char *slash = strrchr(operand, '/');
+    struct stat status;
+    struct strbuf pattern = STRBUF_INIT, directory = STRBUF_INIT;
+    strbuf_add(&directory, operand, slash ? (size_t)(slash - operand) + 1 : 0);
+    bool is_name = directory.length && stat(directory.data, &status) == 0;
+    for (size_t i = 0; i < directory.length; i++) {
+        if (is_name && strchr("*?[\\", directory.data[i]))
+            strbuf_add_char(&pattern, '\\');
+        strbuf_add_char(&pattern, directory.data[i]);
+    }
+    strbuf_add_string(&pattern, "*" SESSION_FILE_SUFFIX);
+    if (glob(pattern.data, 0, NULL, nodes))
+        nodes->gl_pathc = 0;
+    strbuf_release(&directory);
+    strbuf_release(&pattern);
+}
+
+/* Where the file was, a file of a node may have it: whoever knew its name finds it. The shell
+ * leaves a pattern as it is if no file is like it. How many processes are meant. */
+static size_t choice_find_kept(struct choice *choice, const char *operand)
+{
+    const char *slash = strrchr(operand, '/');
+    glob_t nodes = {.gl_pathc = 0};
+    size_t found = 0;
+    *choice = (struct choice){.path = NULL};
+    if (!choice_ends_with(operand, ".tmk"))
+        return 0;
+    choice_list_nodes(&nodes, operand);
+    for (size_t i = 0; i < nodes.gl_pathc; i++)
+        found += choice_find_in_node(choice, nodes.gl_pathv[i], slash ? slash + 1 : operand);
+    globfree(&nodes);
+    return found;
+}
+
+static int choice_take_kept(struct choice *choice, const char *operand, size_t found)
+{
+    if (found == 1)
+        return 0;
+    choice_release(choice);
+    return error_set(-ENOENT, "%s are %zu profiles in files of nodes: choose one of them", operand,
+                     found);
+}
+
+/* ---- Is it an operand of that form? -------------------------------------------------------- */
+
 bool choice_is(const char *operand)
 {
     size_t bytes;
     pid_t pid;
     uint32_t number;
     struct stat file;
-    return choice_parse(operand, &bytes, &pid, &number) && lstat(operand, &file) != 0 &&
-           errno == ENOENT;
+    struct choice choice;
+    bool has_form = choice_parse(operand, &bytes, &pid, &number);
+    if ((!has_form && !choice_ends_with(operand, ".tmk")) || lstat(operand, &file) == 0 ||
+        errno != ENOENT)
+        return false;
+    if (has_form)
+        return true;
+    size_t kept = choice_find_kept(&choice, operand);
+    choice_release(&choice);
+    return kept > 0;
 }
 
 char *choice_file(const char *operand)
@@ -127,7 +220,7 @@ static void choice_note_other(struct choice_search *search, pid_t pid, const cha
 static int choice_search_session(struct choice_search *search, const char *path)
 {
     struct session *session;
-    int error = session_read(&session, path);
+    int error = session_list(&session, path);
     if (error)
         return error;
     if (!array_make_room(&search->sessions, &search->session_room, search->session_count,
@@ -165,12 +258,6 @@ static void choice_search_profile(struct choice_search *search, const char *path
     else if (pid)
         choice_note_other(search, (pid_t)pid, program ? program : "?");
     profile_free(profile);
-}
-
-static bool choice_ends_with(const char *name, const char *suffix)
-{
-    size_t length = strlen(name), end = strlen(suffix);
-    return length > end && !strcmp(name + length - end, suffix);
 }
 
 static void choice_search_file(struct choice_search *search, const char *directory,
@@ -303,6 +390,9 @@ int choice_find(struct choice *choice, const char *operand)
     struct choice_search search = {.others = STRBUF_INIT};
     size_t file_bytes;
     *choice = (struct choice){.path = NULL};
+    size_t kept = choice_find_kept(choice, operand);
+    if (kept)
+        return choice_take_kept(choice, operand, kept);
     if (!choice_parse(operand, &file_bytes, &search.pid, &search.number))
         return error_set(-ENOENT, "cannot open %s: %s", operand, strerror(ENOENT));
     search.file = strndup(operand, file_bytes);

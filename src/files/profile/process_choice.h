@@ -1,6 +1,7 @@
 /* FILE@PID: one process of a session file or of a directory, as every command takes it for a
  * profile. A file whose name is that wins. FILE@PID.N is the Nth image that the process was, by
- * their beginnings (an exec begins a new one); FILE@PID is the last. Inside the room. */
+ * their beginnings (an exec begins a new one); FILE@PID is the last. A profile that went into its
+ * node's file is found by the name that it had. Inside the room. */
 #ifndef TIDEMARK_PROFILE_PROCESS_CHOICE_H
 #define TIDEMARK_PROFILE_PROCESS_CHOICE_H
 

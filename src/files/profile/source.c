@@ -188,9 +188,26 @@ static int source_replay_rows(struct source *source, const struct session *sessi
     return error ? error_set(error, "%s is damaged: what its rows mean cannot be read", path) : 0;
 }
 
-static int source_open_row(struct source *source, const struct session *session, size_t number,
+/* A file of its own once, byte for byte. */
+static int source_open_whole(struct source *source, const struct session_entry *entry,
+                             const char *path)
+{
+    size_t bytes = 0;
+    source->packed = true;
+    int error =
+        pack_unpack(entry->body, entry->bytes, path, &source->image, &bytes, &source->damaged);
+    source->bytes = bytes;
+    return error ? error : source_open_image(source, path);
+}
+
+static int source_open_row(struct source *source, struct session *session, size_t number,
                            const char *path)
 {
+    int loaded = session_load(session, number);
+    if (loaded)
+        return loaded;
+    if (session->entries[number].is_whole)
+        return source_open_whole(source, &session->entries[number], path);
     const struct session_entry *entry = &session->entries[number];
     int64_t pages = 0;
     size_t bytes;

@@ -56,32 +56,11 @@ static void session_file_end_record(struct strbuf *out, size_t at, uint32_t kind
     memcpy(out->data + at, &record, sizeof record);
 }
 
-static struct session_row_head session_file_head_of(const struct session_file *file,
-                                                    const struct session_row *row)
-{
-    return (struct session_row_head){
-        .head_bytes = htole32(sizeof(struct session_row_head)),
-        .flags = htole32(row->lossy ? SESSION_ROW_LOSSY : 0),
-        .pid = htole32((uint32_t)row->pid),
-        .parent = htole32((uint32_t)row->parent),
-        .end = htole32((uint32_t)row->end),
-        .end_status = htole32((uint32_t)row->end_status),
-        .program_bytes = htole32((uint32_t)strlen(row->program)),
-        .command_bytes = htole32((uint32_t)strlen(row->command)),
-        .layout = htole64(file->layout_name),
-        .start_unix_ns = htole64(row->start_unix_ns),
-        .duration_ns = htole64(figure_or(row->duration_ns, UINT64_MAX)),
-        .peak_bytes = htole64(figure_or(row->peak_bytes, UINT64_MAX)),
-        .resident_bytes = htole64(figure_or(row->resident_bytes, UINT64_MAX)),
-        .alloc_count = htole64(figure_or(row->alloc_count, UINT64_MAX)),
-        .alloc_bytes = htole64(figure_or(row->alloc_bytes, UINT64_MAX)),
-    };
-}
-
 static void session_file_add_row(struct session_file *file, const struct session_row *row,
                                  const void *body, size_t bytes)
 {
-    struct session_row_head head = session_file_head_of(file, row);
+    struct session_row_head head =
+        session_format_head(row, sizeof(struct session_row_head), file->layout_name);
     size_t at = session_file_begin_record(&file->record);
     strbuf_add(&file->record, &head, sizeof head);
     strbuf_add_string(&file->record, row->program);

@@ -10,6 +10,8 @@
  *            └──────┴───────┴──────┴─────────┘
  *               4       4      8
  *
+ * A record can be a whole profile too, of a process that had a file of its own (session_whole.h).
+ *
  * The room knows nothing of profiles. A row has a head, which says who the process was and how
  * large, and a body of any bytes. A layout says what bodies mean; its hash is the layout's name,
  * and rows name theirs. Room `profile` makes and reads both (profile_session.h). */
@@ -69,9 +71,13 @@ void session_file_close(struct session_file *file);
 
 struct session_entry {
     struct session_row row;
-    uint64_t layout; /* name of its body's */
-    const void *body;
+    uint64_t layout;  /* name of its body's; 0: the body is a profile's file as it was … */
+    bool is_whole;    /* … and then this is set */
+    const char *said; /* then: the process's entry of a job (jobdir/entry.h); else NULL */
+    size_t said_bytes;
+    const void *body; /* NULL: it was not read, see session_load() */
     size_t bytes;
+    uint64_t body_at; /* in the file */
 };
 
 struct session {
@@ -89,6 +95,12 @@ bool session_is_file(const char *path); /* false if it cannot be read */
 /* Reads all of it and distrusts everything. What is damaged is left out and counted. 0 or -errno
  * with a sentence. */
 int session_read(struct session **out, const char *path);
+/* The same, but of a file of whole profiles none of them is read: only what is before each. A file
+ * with other rows, or that is damaged, is read by session_read(). */
+int session_list(struct session **out, const char *path);
+/* Reads the body of an entry that session_list() has left out. Then it is there until the next
+ * call. 0 or -errno with a sentence. */
+int session_load(struct session *session, size_t number);
 void session_free(struct session *session);
 /* NULL: the file does not have it. */
 const void *session_layout(const struct session *session, uint64_t name, size_t *bytes);

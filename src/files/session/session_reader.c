@@ -15,27 +15,11 @@
 #include "base/whole.h"
 #include "session/session_file.h"
 #include "session/session_format.h"
+#include "session/session_reading.h"
 
 /* What is hashed in vain while the next record is looked for, in lengths of the file: more is
  * wanted only by a file that was made for it. */
 enum { VAIN_LENGTHS = 4 };
-
-struct session_layout_entry {
-    uint64_t name;
-    const void *bytes;
-    size_t count;
-};
-
-struct session_private {
-    unsigned char *image;
-    size_t bytes;
-    uint64_t vain_bytes; /* hashed, of records that were none */
-    size_t room;
-    char **texts; /* of the rows, as strings */
-    size_t text_count, text_room;
-    struct session_layout_entry *layouts;
-    size_t layout_count, layout_room;
-};
 
 bool session_is_head(const void *head, size_t bytes)
 {
@@ -92,29 +76,63 @@ static struct session_row session_reader_row_of(const struct session_row_head *h
     };
 }
 
-/* 0, -EBADMSG or -ENOMEM. */
-static int session_reader_add_row(struct session *session, const unsigned char *at, size_t bytes)
+size_t session_whole_beginning(const unsigned char *content, size_t bytes, size_t all)
+{
+    struct session_whole_head head;
+    if (bytes < sizeof head)
+        return 0;
+    memcpy(&head, content, sizeof head);
+    uint64_t own = le32toh(head.row.head_bytes);
+    uint64_t beginning = own + le32toh(head.row.program_bytes) + le32toh(head.row.command_bytes) +
+                         le32toh(head.entry_bytes);
+    bool is_one = own >= sizeof head && beginning <= SESSION_WHOLE_BEGINNING_MAX &&
+                  beginning + le32toh(head.profile_bytes) == all;
+    return is_one ? (size_t)beginning : 0;
+}
+
+/* The entry of a job, between the command and the profile. */
+static bool session_reader_take_said(struct session *session, struct session_entry *entry,
+                                     const unsigned char *at, size_t said, const unsigned char *end)
+{
+    entry->is_whole = true;
+    entry->said = session_reader_text(session->own, at, said);
+    entry->said_bytes = entry->said ? strlen(entry->said) : 0;
+    if (entry->body)
+        entry->body = at + said < end ? at + said : end;
+    entry->body_at += said;
+    entry->bytes -= said;
+    return entry->said;
+}
+
+int session_reader_add_row(struct session *session, bool is_whole, const unsigned char *at,
+                           size_t bytes, size_t all, uint64_t file_at)
 {
     struct session_private *own = session->own;
-    struct session_row_head head;
-    if (bytes < sizeof head)
+    struct session_whole_head head = {.entry_bytes = 0};
+    if (bytes < (is_whole ? sizeof head : sizeof head.row))
         return -EBADMSG;
-    memcpy(&head, at, sizeof head);
-    uint64_t texts_at = le32toh(head.head_bytes), program = le32toh(head.program_bytes),
-             command = le32toh(head.command_bytes);
-    if (texts_at < sizeof head || texts_at + program + command > bytes)
+    memcpy(&head, at, is_whole ? sizeof head : sizeof head.row);
+    uint64_t texts_at = le32toh(head.row.head_bytes), program = le32toh(head.row.program_bytes),
+             command = le32toh(head.row.command_bytes), said = le32toh(head.entry_bytes);
+    if (texts_at < (is_whole ? sizeof head : sizeof head.row) ||
+        texts_at + program + command + said > bytes)
         return -EBADMSG;
     if (!array_make_room(&session->entries, &own->room, session->count, sizeof *session->entries))
         return -ENOMEM;
+    size_t body_at = (size_t)(texts_at + program + command);
     struct session_entry *entry = &session->entries[session->count];
-    *entry = (struct session_entry){.row = session_reader_row_of(&head),
-                                    .layout = le64toh(head.layout),
-                                    .body = at + texts_at + program + command,
-                                    .bytes = bytes - (size_t)(texts_at + program + command)};
+    *entry = (struct session_entry){.row = session_reader_row_of(&head.row),
+                                    .layout = le64toh(head.row.layout),
+                                    .body = bytes == all ? at + body_at : NULL,
+                                    .bytes = all - body_at,
+                                    .body_at = file_at + body_at};
     entry->row.program = session_reader_text(own, at + texts_at, program);
     entry->row.command = session_reader_text(own, at + texts_at + program, command);
-    session->count += entry->row.program && entry->row.command;
-    return entry->row.program && entry->row.command ? 0 : -ENOMEM;
+    bool is_there = entry->row.program && entry->row.command;
+    if (is_whole && is_there)
+        is_there = session_reader_take_said(session, entry, at + body_at, said, at + bytes);
+    session->count += is_there;
+    return is_there ? 0 : -ENOMEM;
 }
 
 static int session_reader_add_layout(struct session_private *own, const unsigned char *at,
@@ -131,6 +149,27 @@ static int session_reader_add_layout(struct session_private *own, const unsigned
 
 enum session_found { FOUND_RECORD, FOUND_NONE, FOUND_CUT };
 
+/* A whole profile, of which the file may end within: the profile has checksums of its own. */
+static enum session_found session_reader_look_whole(struct session_private *own, size_t at,
+                                                    uint64_t hash, size_t *bytes)
+{
+    size_t left = own->bytes - at;
+    if (*bytes > SESSION_RECORD_BYTES_MAX)
+        return FOUND_NONE;
+    size_t there = *bytes < left ? *bytes : left;
+    size_t beginning = session_whole_beginning(own->image + at, there, *bytes);
+    if (!beginning)
+        return FOUND_NONE;
+    if (beginning > left)
+        return FOUND_CUT;
+    if (XXH64(own->image + at, beginning, 0) == hash) {
+        *bytes = there;
+        return FOUND_RECORD;
+    }
+    own->vain_bytes += beginning;
+    return FOUND_NONE;
+}
+
 /* What stands at `at`: a record whose content is *bytes long, one that the file ends within, or
  * neither. */
 static enum session_found session_reader_look(struct session_private *own, size_t at,
@@ -143,6 +182,8 @@ static enum session_found session_reader_look(struct session_private *own, size_
     memcpy(&record, own->image + at, sizeof record);
     *kind = le32toh(record.kind);
     *bytes = le32toh(record.bytes);
+    if (*kind == SESSION_RECORD_WHOLE)
+        return session_reader_look_whole(own, at + sizeof record, le64toh(record.hash), bytes);
     if ((*kind != SESSION_RECORD_ROW && *kind != SESSION_RECORD_LAYOUT) ||
         *bytes > SESSION_RECORD_BYTES_MAX)
         return FOUND_NONE;
@@ -154,12 +195,13 @@ static enum session_found session_reader_look(struct session_private *own, size_
     return FOUND_NONE;
 }
 
-static int session_reader_add(struct session *session, uint32_t kind, const unsigned char *content,
-                              size_t bytes)
+static int session_reader_add(struct session *session, uint32_t kind, size_t at, size_t bytes)
 {
-    int error = kind == SESSION_RECORD_ROW
-                    ? session_reader_add_row(session, content, bytes)
-                    : session_reader_add_layout(session->own, content, bytes);
+    const unsigned char *content = session->own->image + at;
+    int error = kind == SESSION_RECORD_LAYOUT
+                    ? session_reader_add_layout(session->own, content, bytes)
+                    : session_reader_add_row(session, kind == SESSION_RECORD_WHOLE, content, bytes,
+                                             bytes, at);
     if (error == -EBADMSG)
         session->lost_bytes += sizeof(struct session_record) + bytes;
     return error == -ENOMEM ? error : 0;
@@ -176,6 +218,14 @@ static size_t session_reader_find_next(struct session_private *own, size_t at)
     return own->bytes;
 }
 
+/* Room that was kept for a row and never written: its process has a file of its own. */
+static bool session_reader_is_hole(const struct session_private *own, size_t at, size_t end)
+{
+    while (at < end && !own->image[at])
+        at++;
+    return at == end;
+}
+
 static int session_reader_read_records(struct session *session)
 {
     struct session_private *own = session->own;
@@ -187,13 +237,13 @@ static int session_reader_read_records(struct session *session)
         enum session_found found = session_reader_look(own, at, &kind, &bytes);
         if (found == FOUND_RECORD) {
             at += sizeof(struct session_record);
-            error = session_reader_add(session, kind, own->image + at, bytes);
+            error = session_reader_add(session, kind, at, bytes);
             at += bytes;
             continue;
         }
         size_t next = session_reader_find_next(own, at);
         session->cut = found == FOUND_CUT && next == own->bytes;
-        session->lost_bytes += next - at;
+        session->lost_bytes += session_reader_is_hole(own, at, next) ? 0 : next - at;
         at = next;
     }
     return error;
@@ -218,12 +268,12 @@ static int session_reader_fill(struct session_private *own, int fd)
     return 0;
 }
 
-static int session_reader_check_header(const struct session_private *own, const char *path)
+int session_reader_check_header(const void *head, size_t bytes, const char *path)
 {
     struct session_header header;
-    if (!session_is_head(own->image, own->bytes))
+    if (!session_is_head(head, bytes))
         return error_set(-EBADMSG, "%s is no session file", path);
-    memcpy(&header, own->image, sizeof header);
+    memcpy(&header, head, sizeof header);
     if (memcmp(header.magic, OWN_FILE_SESSION_MAGIC, sizeof header.magic) || header.flags)
         return error_set(-EPROTONOSUPPORT,
                          "%s was written by a newer version of tidemark: update to read it", path);
@@ -243,7 +293,7 @@ static int session_reader_read(struct session *session, const char *path)
     close(fd);
     if (error)
         return error_set(error, "cannot read %s: %s", path, strerror(-error));
-    error = session_reader_check_header(session->own, path);
+    error = session_reader_check_header(session->own->image, session->own->bytes, path);
     if (error)
         return error;
     error = session_reader_read_records(session);
@@ -275,6 +325,8 @@ void session_free(struct session *session)
     free(session->own->texts);
     free(session->own->layouts);
     free(session->own->image);
+    free(session->own->path);
+    free(session->own->loaded);
     free(session->own);
     free(session->entries);
     free(session);

@@ -39,6 +39,7 @@
 #include "collector/own_group.h"
 #include "collector/quota.h"
 #include "collector/recorded_window.h"
+#include "collector/node_files.h"
 #include "collector/session_rows.h"
 #include "procfs/process.h"
 #include "profile/profile.h"
@@ -201,6 +202,7 @@ static void collector_release_shared(struct collector *collector)
     if (collector->options.finished >= 0)
         close(collector->options.finished);
     session_rows_free(collector->options.rows);
+    node_files_free(collector->options.nodes);
 }
 
 int collector_open(struct collector **out, const struct collector_options *options,
@@ -239,6 +241,8 @@ int collector_open(struct collector **out, const struct collector_options *optio
     collector->reserve = eventfd(0, EFD_CLOEXEC);
     if (!options->separate && !options->job)
         collector->options.rows = session_rows_new();
+    if (!options->separate && options->job && options->node)
+        collector->options.nodes = node_files_new();
     collector->options.finished = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (error == 0)
         error = window_open(&collector->window, options->start_on, options->until, options->for_ns);

@@ -58,6 +58,7 @@ struct collector_options {
     uint64_t for_ns;              /* recording ends after this; 0: with the programs */
     struct window *window;        /* collector_open() sets it */
     struct session_rows *rows;    /* collector_open() sets it; NULL: every process has a file */
+    struct node_files *nodes;     /* likewise, of a job: who ends goes into it; NULL: nobody */
     int finished; /* collector_open() sets it: an eventfd for images that are complete; -1: none */
     int begun;    /* a socket of messages for what becomes of files; -1: none */
     struct unsaved *unsaved; /* processes without a file or a row (unsaved.h); NULL: not kept */

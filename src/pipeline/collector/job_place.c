@@ -14,6 +14,7 @@
 #include "base/memory.h"
 #include "base/strbuf.h"
 #include "procfs/process.h"
+#include "session/session_file.h"
 
 /* ---- Who it is ---- */
 
@@ -186,4 +187,16 @@ int job_place_take(const char *directory, struct entry *entry, struct entry_writ
     free(name);
     strbuf_release(&place);
     return error;
+}
+
+char *job_place_node_path(const char *directory, const char *host, unsigned number)
+{
+    struct strbuf path = STRBUF_INIT;
+    strbuf_addf(&path, "%s/node.", directory);
+    job_place_add_name(&path, host);
+    strbuf_addf(&path, ".%d", (int)getpid());
+    if (number > 1)
+        strbuf_addf(&path, ".%u", number);
+    strbuf_add_string(&path, SESSION_FILE_SUFFIX);
+    return strbuf_detach(&path);
 }

@@ -2,6 +2,7 @@
  *
  *     DIR/<job id>/rank-00003.NAME.HOST.PID.entry    who it is, how it ended (jobdir/entry.h)
  *                                          .tmk      its profile
+ *     DIR/<job id>/node.HOST.PID.session.tmk         those of processes that have ended
  *
  * Host and pid make names that no other process of the job has, on a file system that all its
  * machines share; the entry's creation settles the rest. */
@@ -29,6 +30,9 @@ int job_place_prepare(const char *directory);
  * error_text()'s sentence. Threads may do so at once. */
 int job_place_take(const char *directory, struct entry *entry, struct entry_writer **writer,
                    char **path);
+
+/* The `number`-th name for the file of this collector's processes, malloc'd. */
+char *job_place_node_path(const char *directory, const char *host, unsigned number);
 
 /* Is an MPI library mapped in the process? */
 bool job_place_maps_mpi(pid_t pid);

@@ -22,6 +22,7 @@
 #include "base/now.h"
 #include "base/ticks.h"
 #include "collector/name_takeover.h"
+#include "collector/node_files.h"
 #include "collector/heat.h"
 #include "collector/look_schedule.h"
 #include "collector/memory_bound.h"
@@ -75,11 +76,37 @@ bool process_image_take_place(struct process_image *image)
                                               .uses_mpi = image->uses_mpi,
                                               .recorded_ranks = image->options.recorded_ranks};
     int status = process_image_entry_take(&image->entry, image->options.job, &owner, &image->path);
+    if (status == 0 && image->options.nodes && !image->in_nodes) {
+        node_files_enter(image->options.nodes);
+        image->in_nodes = true;
+    }
     if (status < 0)
         process_image_fail(image, "%s", error_text());
     if (atomic_load(&image->ended))
         process_image_entry_process_ended(&image->entry);
     return status == 0;
+}
+
+/* Into the node's file, which then has what its own files had. A process that cannot be told from
+ * all others keeps them: somebody who saw both would count it twice. */
+static bool process_image_goes_to_node(struct process_image *image,
+                                       const struct process_image_entry_end *end)
+{
+    struct strbuf said = STRBUF_INIT;
+    char *operand = NULL;
+    if (!image->options.nodes || !image->entry.writer || !image->packed || image->result.error ||
+        !image->boot || !image->entry.entry.host || atomic_load(&image->gives))
+        return false;
+    process_image_entry_say(&image->entry, end, &said);
+    int error = node_files_take(image->options.nodes, image->path, image->entry.entry.host,
+                                &image->row, said.data, &operand);
+    strbuf_release(&said);
+    if (error)
+        return false;
+    process_image_entry_discard(&image->entry);
+    free(image->result.path);
+    image->result.path = operand;
+    return true;
 }
 
 static void process_image_end_entry(struct process_image *image)
@@ -91,8 +118,12 @@ static void process_image_end_entry(struct process_image *image)
         .duration_ns = image->end_unix_ns ? image->duration_ns : 0,
         .error = image->result.error,
         .trace = image->trace_path};
-    if (process_image_entry_finish(&image->entry, &end) < 0)
+    if (!process_image_goes_to_node(image, &end) &&
+        process_image_entry_finish(&image->entry, &end) < 0)
         process_image_fail(image, "%s", error_text());
+    if (image->in_nodes)
+        node_files_leave(image->options.nodes);
+    image->in_nodes = false;
 }
 
 bool process_image_has_joined(const struct process_image *image)
@@ -536,7 +567,9 @@ static void process_image_write_file(struct process_image *image)
     process_image_forget_events(image); /* packing wants memory of its own */
     if (ready && profile_build_finish(image->writer, image->options.pack) < 0)
         process_image_say_unfinished(image);
-    else if (ready && image->options.pack && image->options.packed)
+    else
+        image->packed = ready && image->options.pack;
+    if (image->packed && image->options.packed)
         image->options.packed(image->path);
     image->writer = NULL;
     if (tracer)

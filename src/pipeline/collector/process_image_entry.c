@@ -89,12 +89,11 @@ void process_image_entry_discard(struct process_image_entry *entry)
     entry->writer = NULL;
 }
 
-int process_image_entry_finish(struct process_image_entry *entry,
-                               const struct process_image_entry_end *end)
+/* Once. */
+static void process_image_entry_end(struct entry *said, const struct process_image_entry_end *end)
 {
-    struct entry *said = &entry->entry;
-    if (!entry->writer)
-        return 0;
+    if (said->end)
+        return;
     said->end = strdup(end->how);
     if (end->status >= 0)
         said->end_status = end->status;
@@ -103,7 +102,22 @@ int process_image_entry_finish(struct process_image_entry *entry,
     said->error = process_image_entry_copy_of(end->error);
     if (end->trace && access(end->trace, F_OK) == 0)
         said->trace = strdup(strrchr(end->trace, '/') + 1);
-    int error = entry_writer_update(entry->writer, said);
+}
+
+void process_image_entry_say(struct process_image_entry *entry,
+                             const struct process_image_entry_end *end, struct strbuf *out)
+{
+    process_image_entry_end(&entry->entry, end);
+    entry_format(&entry->entry, out);
+}
+
+int process_image_entry_finish(struct process_image_entry *entry,
+                               const struct process_image_entry_end *end)
+{
+    if (!entry->writer)
+        return 0;
+    process_image_entry_end(&entry->entry, end);
+    int error = entry_writer_update(entry->writer, &entry->entry);
     entry_writer_close(entry->writer);
     entry->writer = NULL;
     return error;

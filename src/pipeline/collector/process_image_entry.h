@@ -39,8 +39,8 @@ void process_image_entry_note_events(struct process_image_entry *entry, struct r
 /* The process has ended. Its profile is completed next, and then the entry says how. */
 void process_image_entry_process_ended(struct process_image_entry *entry);
 
-/* Removes the entry of a forked process that did next to nothing before it executed another
- * program. */
+/* Removes the entry: of a forked process that did next to nothing before it executed another
+ * program, and of one that is in the node's file. */
 void process_image_entry_discard(struct process_image_entry *entry);
 
 /* How it ended. `status` negative: none is known; `duration_ns` 0 likewise; `error` NULL: nothing
@@ -54,6 +54,9 @@ struct process_image_entry_end {
 };
 int process_image_entry_finish(struct process_image_entry *entry,
                                const struct process_image_entry_end *end);
+/* What the entry's last text would be. Who has it elsewhere calls process_image_entry_discard(). */
+void process_image_entry_say(struct process_image_entry *entry,
+                             const struct process_image_entry_end *end, struct strbuf *out);
 
 void process_image_entry_release(struct process_image_entry *entry);
 

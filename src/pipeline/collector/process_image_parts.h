@@ -33,6 +33,7 @@
 #include "collector/recorded_window.h"
 #include "collector/workers.h"
 #include "procfs/process.h"
+#include "session/session_file.h"
 
 struct name_takeover;
 struct look_schedule;
@@ -103,7 +104,10 @@ struct process_image {
     double tick_ns;        /* of the times written so far; 0: nothing was written */
     uint64_t looked_ticks; /* the end of the last look; 0: there was none */
     uint64_t next_sample_ns, sample_interval_ns, next_flush_ns, next_trace_ns;
-    bool written;                          /* the profile exists */
+    bool written;                          /* the profile exists, … */
+    bool packed;                           /* … and is complete and packed */
+    struct session_row row;                /* of it, if it may go into the node's file, … */
+    bool in_nodes;                         /* … whose user the process is */
     uint32_t next_name;                    /* names of the program's told so far, + 1 */
     size_t marks_in_trace, names_in_trace; /* that are in the trace's facts */
     uint32_t answered;                     /* requests */
@@ -231,6 +235,9 @@ void process_image_take_name(void *context, uint32_t number, const char *name);
 struct program_metrics;
 bool process_image_is_small(const struct process_image *image,
                             const struct program_metrics *program);
+/* What a session file says of the process; of its last snapshot. */
+struct session_row process_image_row(const struct process_image *image,
+                                     const struct program_metrics *program);
 void process_image_write_row(struct process_image *image, const struct program_metrics *program);
 
 /* ---- process_image_trace.c ---- */

@@ -49,8 +49,8 @@ static struct figure process_image_seen(const struct process_image *image,
     return lacks && figure_zero(program->total.alloc_count) ? FIGURE_UNKNOWN : figure;
 }
 
-static struct session_row process_image_row(const struct process_image *image,
-                                            const struct program_metrics *program)
+struct session_row process_image_row(const struct process_image *image,
+                                     const struct program_metrics *program)
 {
     struct process_image_ending ending = process_image_ending(image);
     return (struct session_row){

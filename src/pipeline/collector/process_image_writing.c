@@ -418,6 +418,11 @@ int process_image_write_end(struct process_image *image)
 void process_image_write_last(struct process_image *image)
 {
     int status = process_image_write_end(image);
+    struct program_metrics program;
+    if (image->options.nodes) {
+        replay_program(image->sink.replay, &program);
+        image->row = process_image_row(image, &program);
+    }
     process_image_release_snapshot(image);
     if (status < 0)
         process_image_fail(image, "%s", error_text());

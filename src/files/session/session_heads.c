@@ -1,0 +1,153 @@
+/* Lists a session file of whole profiles (session_file.h) by what is before each profile: a read of
+ * a few kilobytes for a row of hundreds. Where that does not lead from row to row to the file's
+ * end, or where other rows are in it, all of the file is read (session_reader.c). */
+#include <endian.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <xxhash.h>
+#include "base/alive.h"
+#include "base/error.h"
+#include "base/regular.h"
+#include "base/whole.h"
+#include "session/session_file.h"
+#include "session/session_format.h"
+#include "session/session_reading.h"
+
+enum { HEADS_FIRST_BYTES = 4096 }; /* that are read of a row: nearly always enough */
+
+struct session_heads {
+    int fd;
+    uint64_t file_bytes;
+    unsigned char *buffer;
+    size_t room;
+};
+
+/* Reads `want` bytes at `at`, or those that there are, into the buffer. -EAGAIN: fewer than that
+ * came. */
+static int session_heads_read(struct session_heads *heads, uint64_t at, size_t want)
+{
+    if (want > heads->room) {
+        free(heads->buffer); /* what was in it is read again */
+        heads->buffer = malloc(want);
+        heads->room = heads->buffer ? want : 0;
+        if (!heads->buffer)
+            return -ENOMEM;
+    }
+    ssize_t got = whole_read_at(heads->fd, heads->buffer, want, at);
+    return got == (ssize_t)want ? 0 : got < 0 ? (int)got : -EAGAIN;
+}
+
+static size_t session_heads_first_bytes(const struct session_heads *heads, uint64_t at)
+{
+    uint64_t left = heads->file_bytes - at;
+    return left < HEADS_FIRST_BYTES ? (size_t)left : HEADS_FIRST_BYTES;
+}
+
+/* Adds the row at *at and moves *at behind it. -EAGAIN: something else is there. */
+static int session_heads_take(struct session *session, struct session_heads *heads, uint64_t *at)
+{
+    struct session_record record;
+    size_t there = session_heads_first_bytes(heads, *at);
+    int error = session_heads_read(heads, *at, there);
+    if (error || there < sizeof record)
+        return error ? error : -EAGAIN;
+    memcpy(&record, heads->buffer, sizeof record);
+    uint64_t bytes = le32toh(record.bytes), left = heads->file_bytes - *at - sizeof record;
+    size_t beginning = session_whole_beginning(heads->buffer + sizeof record, there - sizeof record,
+                                               (size_t)bytes);
+    if (le32toh(record.kind) != SESSION_RECORD_WHOLE || bytes > SESSION_RECORD_BYTES_MAX ||
+        bytes > left || !beginning)
+        return -EAGAIN;
+    if (beginning > there - sizeof record)
+        error = session_heads_read(heads, *at, sizeof record + beginning);
+    if (error)
+        return error;
+    const unsigned char *content = heads->buffer + sizeof record;
+    if (XXH64(content, beginning, 0) != le64toh(record.hash))
+        return -EAGAIN;
+    error = session_reader_add_row(session, true, content, beginning, (size_t)bytes,
+                                   *at + sizeof record);
+    if (!error && session->entries[session->count - 1].body) /* a row without a body */
+        error = -EAGAIN;
+    *at += sizeof record + bytes;
+    return error == -EBADMSG ? -EAGAIN : error;
+}
+
+static int session_heads_take_all(struct session *session, struct session_heads *heads)
+{
+    uint64_t at = sizeof(struct session_header);
+    int error = session_heads_read(heads, 0, sizeof(struct session_header));
+    if (!error && session_reader_check_header(heads->buffer, sizeof(struct session_header), ""))
+        error = -EAGAIN; /* who reads all of it says so */
+    while (!error && at < heads->file_bytes)
+        error = session_heads_take(session, heads, &at);
+    return error ? error : session->count ? 0 : -EAGAIN;
+}
+
+static int session_heads_list(struct session *session, const char *path)
+{
+    struct stat status;
+    int fd = regular_file_open(path, &status);
+    if (fd < 0)
+        return -EAGAIN;
+    struct session_heads heads = {.fd = fd, .file_bytes = (uint64_t)status.st_size};
+    session->being_written = alive_is_locked(fd);
+    int error = session_heads_take_all(session, &heads);
+    free(heads.buffer);
+    close(fd);
+    return error;
+}
+
+int session_list(struct session **out, const char *path)
+{
+    struct session *session = calloc(1, sizeof *session);
+    *out = NULL;
+    if (!session || !(session->own = calloc(1, sizeof *session->own)) ||
+        !(session->own->path = strdup(path))) {
+        if (session)
+            free(session->own);
+        free(session);
+        return error_set(-ENOMEM, "out of memory while reading %s", path);
+    }
+    if (session_heads_list(session, path) == 0) {
+        *out = session;
+        return 0;
+    }
+    session_free(session);
+    return session_read(out, path);
+}
+
+static int session_heads_load(struct session_private *own, struct session_entry *entry)
+{
+    struct stat status;
+    int fd = regular_file_open(own->path, &status);
+    if (fd < 0)
+        return fd;
+    own->loaded = malloc(entry->bytes + 1);
+    ssize_t got =
+        own->loaded ? whole_read_at(fd, own->loaded, entry->bytes, entry->body_at) : -ENOMEM;
+    close(fd);
+    if (got < 0)
+        return (int)got;
+    entry->bytes = (size_t)got;
+    entry->body = own->loaded;
+    return 0;
+}
+
+int session_load(struct session *session, size_t number)
+{
+    struct session_private *own = session->own;
+    struct session_entry *entry = &session->entries[number];
+    if (entry->body)
+        return 0;
+    for (size_t i = 0; i < session->count && own->loaded; i++)
+        if (session->entries[i].body == own->loaded)
+            session->entries[i].body = NULL;
+    free(own->loaded);
+    own->loaded = NULL;
+    int error = session_heads_load(own, entry);
+    return error ? error_set(error, "cannot read %s: %s", own->path, strerror(-error)) : 0;
+}
