@@ -100,26 +100,7 @@ try_umpire() {
     [ "$(grep -c '"kind":"pool"' events)" = "$(grep -c '"kind":"pool-free"' events)" ] || echo "umpire: blocks are left"
 }
 
-# Device memory, by a stand-in for the driver: an inner call is no event, nor is one that is refused.
-try_device() { # LIST ALLOCATE RELEASE OUTER_ALLOCATE OUTER_RELEASE
-    local names="-DALLOCATE=$2 -DRELEASE=$3 -DOUTER_ALLOCATE=$4 -DOUTER_RELEASE=$5"
-    cc -O1 -shared -fPIC -DLIBRARY $names -o libdevice.so "$HERE/allocator_lists_device.c" &&
-        cc -O1 -g $names -o device "$HERE/allocator_lists_device.c" -L. -ldevice -Wl,-rpath,"$PWD" || return
-    blocks $1 ./device
-    cat out
-    echo "$1: $(tr '\n' ' ' <sizes)"
-    echo "$1: $(grep -c '"kind":"pool-free"' events) end"
-}
-try_cuda() {
-    try_device cuda cuMemAlloc_v2 cuMemFree_v2 cudaMalloc cudaFree
-    try_device cuda cuMemAllocFromPoolAsync cuMemFreeAsync cudaMallocFromPoolAsync_ptsz cudaFreeAsync_ptsz
-}
-try_hip() {
-    try_device hip hipMalloc hipFree hipExtMallocWithFlags hipFreeAsync
-    try_device hip hipMallocFromPoolAsync hipFreeAsync hipHostAlloc hipHostFree
-}
-
-for list in cuda hip lua ggc nginx postgres umpire; do
+for list in lua ggc nginx postgres umpire; do
     try_$list
 done 3>left_out
 echo "those that are installed are right"

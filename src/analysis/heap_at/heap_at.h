@@ -118,7 +118,7 @@ struct events_options {
 int events_kinds_parse(const char *list, uint64_t *kinds, char *wrong, size_t wrong_bytes);
 #define EVENTS_KIND_CHOICE                                                                         \
     "malloc, calloc, aligned, new, realloc, free, mmap, munmap, mprotect, madvise, brk, "          \
-    "thread, sample, pool, mark, region, lost"
+    "thread, sample, pool, mark, region, lost, device"
 /* Stops where the stream ends: -EPIPE. */
 int events_show(FILE *out, const struct trace *trace, const struct events_options *options);
 

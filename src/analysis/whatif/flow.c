@@ -187,6 +187,7 @@ static void flow_record(struct flow *flow, uint32_t stream, const struct wire_re
     case RECORD_SAID:
     case RECORD_MAPPING:
     case RECORD_STACK:
+    case RECORD_DEVICE:
     case RECORD_CLASSES:
         break;
     }

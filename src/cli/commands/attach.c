@@ -34,12 +34,19 @@ struct attach_options {
 
 /* ---- Options: of record's those that make sense for one running process ---- */
 
-static const char *const shared_options[] = {
-    "output",       "quiet",     "pack",        "trace",      "compress",
-    "follow",       "stacks",    "free-stacks", "timed",      "embed-sources",
-    "looks",        "max-depth", "sample",      "budget-cpu", "for",
-    "until",        "start-on",  "snapshot-at", "on-full",    "ring",
-    "page-content", "held",      "types",       "native",     "allocator-functions"};
+static const char *const shared_options[] = {"output",       "quiet",
+                                             "pack",         "trace",
+                                             "compress",     "follow",
+                                             "stacks",       "free-stacks",
+                                             "timed",        "embed-sources",
+                                             "looks",        "max-depth",
+                                             "sample",       "budget-cpu",
+                                             "for",          "until",
+                                             "start-on",     "snapshot-at",
+                                             "on-full",      "ring",
+                                             "page-content", "held",
+                                             "types",        "native",
+                                             "devices",      "allocator-functions"};
 
 static bool cmd_attach_is_shared(const struct option_entry *entry)
 {

@@ -150,6 +150,9 @@ static const struct option_entry entries[] = {
     {"native", 0, OPTION_SWITCH, NULL,
      "call paths of Python, Perl, PHP and Ruby show the interpreter's own frames too (default: no)",
      TO(native), true, NULL},
+    {"devices", 0, OPTION_SWITCH, NULL,
+     "memory that the drivers of CUDA and HIP hand out, beside the heap (default: yes)",
+     TO(devices), true, NULL},
     {"timed", 0, OPTION_SWITCH, NULL,
      "the time that each call spends in the allocator too; +40 ns a pair (default: no)", TO(timed),
      true, NULL},
@@ -251,6 +254,7 @@ struct record_options record_options_default(void)
         .collector = RECORD_COLLECTOR_NODE,
         .follow = usual.follow,
         .looks = usual.looks,
+        .devices = usual.devices,
         .pack = usual.pack,
         .ring_bytes = usual.ring_bytes,
         .exit_wait_ns = (uint64_t)usual.exit_wait_ms * 1000000,
@@ -627,6 +631,7 @@ struct collector_options record_collector_options(const struct record_options *o
     wanted.stacks = options->stacks;
     wanted.free_stacks = options->free_stacks;
     wanted.native = options->native;
+    wanted.devices = options->devices;
     wanted.timed = options->timed;
     wanted.embed_sources = options->embed_sources;
     wanted.max_depth = (uint32_t)options->max_depth;

@@ -31,6 +31,7 @@ struct record_options {
     int stacks;  /* enum wire_stacks */
     bool free_stacks;
     bool native;
+    bool devices;
     bool timed;
     bool embed_sources;
     uint64_t max_depth;

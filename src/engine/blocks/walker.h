@@ -313,6 +313,7 @@ WALKER_INLINE void walker_record(struct walker *walker, const struct walker_sink
     case RECORD_SAID:
     case RECORD_MAPPING:
     case RECORD_STACK:
+    case RECORD_DEVICE:
     case RECORD_CLASSES:
         WALKER_TELL(sink, other, context, step);
     }

@@ -212,6 +212,26 @@ void replay_stacks(const struct replay *replay,
         visit_layer(context, &depths->layers[i]);
 }
 
+void replay_devices(const struct replay *replay, const struct device_visitor *visitor,
+                    void *context)
+{
+    const struct devices *devices = &replay->devices;
+
+    for (int i = 0; i < DEVICE_SPACES; i++) {
+        const struct devices_space *space = devices->spaces[i];
+        if (!space)
+            continue;
+        visitor->total(context, &space->total);
+        for (uint32_t k = 0; k < space->level_count; k++)
+            visitor->level(context, &space->levels[k]);
+    }
+    for (size_t i = 0; i < devices->site_count; i++) {
+        struct device_site site = devices_site(devices, i);
+        if (site.alloc_count || site.peak_bytes)
+            visitor->site(context, &site);
+    }
+}
+
 /* ---- Marks and regions --------------------------------------------------------------------- */
 
 void replay_name(struct replay *replay, uint32_t number, const char *text)
@@ -463,6 +483,6 @@ size_t replay_memory_bytes(const struct replay *replay)
            threads_memory_bytes(&replay->threads) + curves_memory_bytes(&replay->curves) +
            exchanges_memory_bytes(&replay->exchanges) + depths_memory_bytes(&replay->depths) +
            distributions_memory_bytes(replay->distributions) +
-           mapped_memory_bytes(&replay->mapped) +
+           mapped_memory_bytes(&replay->mapped) + devices_memory_bytes(&replay->devices) +
            REPLAY_TIMELINE_BUCKETS * sizeof(struct timeline_bucket);
 }

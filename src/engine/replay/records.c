@@ -1,6 +1,7 @@
 /* The functions that replay records, and the table from kinds of records to functions. The two
  * commonest kinds have a header of their own (steps.h). */
 #include "replay/steps.h"
+#include "wire/device_records.h"
 #include "wire/record_kinds.h"
 
 #define MAX_STACK_BYTES (1ull << 47) /* no address space is larger */
@@ -405,6 +406,65 @@ static void records_on_stack_peak(struct replay *replay, const struct wire_recor
         depths_add_peak(&replay->depths, &peak);
 }
 
+/* ---- Memory of devices --------------------------------------------------------------------- */
+
+static void records_on_device(struct replay *replay, const struct wire_record *record,
+                              void (*tell)(struct devices *devices,
+                                           const struct device_event *event))
+{
+    uint32_t said = wire_detail_slack(record->detail);
+    struct device_event event = {.ticks = record->ticks,
+                                 .address = life_address_of(record),
+                                 .bytes = record->size_bytes,
+                                 .node = wire_detail_node(record->detail),
+                                 .space = said & WIRE_DEVICE_SPACE_MASK,
+                                 .is_handle = said & WIRE_DEVICE_HANDLE};
+
+    life_take_time(replay, record->ticks);
+    if (event.space >= DEVICE_SPACES || event.bytes > LIVE_MAX_SIZE)
+        steps_count_malformed(replay);
+    else
+        tell(&replay->devices, &event);
+}
+
+static void records_on_device_alloc(struct replay *replay, const struct wire_record *record)
+{
+    if (life_address_of(record))
+        records_on_device(replay, record, devices_allocate);
+    else
+        steps_count_malformed(replay);
+}
+
+static void records_on_device_refused(struct replay *replay, const struct wire_record *record)
+{
+    records_on_device(replay, record, devices_refuse);
+}
+
+static void records_on_device_free(struct replay *replay, const struct wire_record *record)
+{
+    records_on_device(replay, record, devices_free);
+}
+
+static void records_on_device_kept(struct replay *replay, const struct wire_record *record)
+{
+    records_on_device(replay, record, devices_undo_free);
+}
+
+static void records_on_device_hold(struct replay *replay, const struct wire_record *record)
+{
+    records_on_device(replay, record, devices_hold);
+}
+
+static void records_on_device_unmap(struct replay *replay, const struct wire_record *record)
+{
+    records_on_device(replay, record, devices_unmap);
+}
+
+static void records_on_device_end(struct replay *replay, const struct wire_record *record)
+{
+    records_on_device(replay, record, devices_end);
+}
+
 /* ---- What the program says of itself ------------------------------------------------------- */
 
 EVENT void records_on_mark(struct replay *replay, const struct wire_record *record, enum mode mode)
@@ -529,7 +589,12 @@ HANDLERS(X)
     X(mode, WIRE_MADVISE, records_on_madvise, NULL)                                                \
     X(mode, WIRE_STACK, records_on_stack, NULL)                                                    \
     X(mode, WIRE_STACK_LAYER, records_on_stack_layer, NULL)                                        \
-    X(mode, WIRE_STACK_PEAK, records_on_stack_peak, NULL)
+    X(mode, WIRE_STACK_PEAK, records_on_stack_peak, NULL)                                          \
+    X(mode, WIRE_DEVICE_ALLOC, records_on_device_alloc, records_on_device_refused)                 \
+    X(mode, WIRE_DEVICE_FREE, records_on_device_free, records_on_device_kept)                      \
+    X(mode, WIRE_DEVICE_HOLD, records_on_device_hold, NULL)                                        \
+    X(mode, WIRE_DEVICE_UNMAP, records_on_device_unmap, NULL)                                      \
+    X(mode, WIRE_DEVICE_END, records_on_device_end, NULL)
 
 /* Each row has a line: else REPLAYED_ with its name is nothing. */
 #define REPLAYED(mode, kind, plain, flagged) REPLAYED_##kind,

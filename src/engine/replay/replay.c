@@ -35,6 +35,7 @@ void replay_free(struct replay *replay)
         return;
     mapped_release(&replay->mapped);
     depths_release(&replay->depths);
+    devices_release(&replay->devices);
     distributions_free(replay->distributions);
     exchanges_release(&replay->exchanges);
     curves_release(&replay->curves);

@@ -24,6 +24,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "model/detail.h"
+#include "model/device_space.h"
 #include "model/mapping.h"
 #include "accounting/marks.h"
 #include "model/metrics.h"
@@ -172,6 +173,15 @@ void replay_stacks(const struct replay *replay,
                    void (*visit_peak)(void *context, const struct stack_peak *peak),
                    void (*visit_layer)(void *context, const struct stack_layer *layer),
                    void *context);
+/* What each space of memory of devices had, its level over time, and its call paths. */
+struct device_visitor {
+    void (*total)(void *context, const struct device_total *total);
+    void (*site)(void *context, const struct device_site *site);
+    void (*level)(void *context, const struct device_level *level);
+};
+void replay_devices(const struct replay *replay, const struct device_visitor *visitor,
+                    void *context);
+
 /* Marks in the order of their records; the first MARKS_MAX. */
 const struct replay_mark *replay_marks(const struct replay *replay, size_t *count);
 const char *replay_name_of(const struct replay *replay, uint32_t number); /* "?": not told; 0: "" */

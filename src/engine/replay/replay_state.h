@@ -27,6 +27,7 @@
 #include <stdint.h>
 #include "accounting/path_curves.h"
 #include "accounting/depths.h"
+#include "accounting/devices.h"
 #include "accounting/distributions.h"
 #include "accounting/exchange.h"
 #include "blocks/live.h"
@@ -117,6 +118,7 @@ struct replay {
     uint32_t alloc_rest,
         free_rest; /* of the timeline's counts, like those of struct replay_thread */
     struct depths depths;
+    struct devices devices;
     struct regions regions;
     struct marks marks;
     struct live_table chunks; /* of pools, by address: their frees are no events */

@@ -98,6 +98,7 @@ void replay_restart(struct replay *replay, uint64_t start_ticks, double tick_ns)
     replay_window_forget_newest_blocks(&replay->threads);
     replay_window_restart_details(replay, start_ticks, tick_ns);
     mapped_restart(replay, start_ticks);
+    devices_restart(&replay->devices, start_ticks);
     threads_restart(&replay->threads, start_ticks);
     marks_restart(&replay->marks);
     replay->program = (struct program_counts){.replaced_blocks = owed};

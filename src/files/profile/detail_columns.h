@@ -80,6 +80,9 @@ enum detail {
     DETAIL_CALL_TYPES,
     DETAIL_PAGE_USES,
     DETAIL_MACHINE_MOMENTS,
+    DETAIL_DEVICE_TOTALS,
+    DETAIL_DEVICE_SITES,
+    DETAIL_DEVICE_LEVELS,
     DETAIL_TABLES
 };
 extern const struct detail_table detail_tables[DETAIL_TABLES];

@@ -43,6 +43,9 @@ union row {
     struct profile_call_type call_type;
     struct profile_page_use page_use;
     struct profile_machine_moment machine_moment;
+    struct device_total device_total;
+    struct device_site device_site;
+    struct device_level device_level;
 };
 
 /* Where the rows of a table go, if they go there as they are. */
@@ -82,6 +85,9 @@ static const struct detail_reader_place places[DETAIL_TABLES] = {
     [DETAIL_CALL_TYPES] = PLACE(call_type),
     [DETAIL_PAGE_USES] = PLACE(page_use),
     [DETAIL_MACHINE_MOMENTS] = PLACE(machine_moment),
+    [DETAIL_DEVICE_TOTALS] = PLACE(device_total),
+    [DETAIL_DEVICE_SITES] = PLACE(device_site),
+    [DETAIL_DEVICE_LEVELS] = PLACE(device_level),
 };
 
 /* ---- Values -------------------------------------------------------------------------------- */
@@ -753,7 +759,7 @@ static void detail_read_growths(struct reader *reader)
 void detail_read_for_summary(struct reader *reader)
 {
     static const enum detail whole[] = {DETAIL_SAMPLES, DETAIL_RESIDENCIES, DETAIL_ISLANDS,
-                                        DETAIL_CURVES, DETAIL_RANKS};
+                                        DETAIL_CURVES,  DETAIL_RANKS,       DETAIL_DEVICE_TOTALS};
     for (size_t i = 0; i < sizeof whole / sizeof *whole && !reader->no_memory; i++)
         detail_read_detail(reader, whole[i]);
     detail_read_growths(reader);

@@ -545,6 +545,44 @@ static const struct detail_column machine_moment_columns[] = {
 };
 
 #undef ROW
+#define ROW struct device_total
+static const struct detail_column device_total_columns[] = {
+    FIELD("space", space, DETAIL_KIND, .limit = DEVICE_SPACES),
+    FIELD("peak_bytes", peak_bytes, DETAIL_PLAIN),
+    FIELD("peak_ns", peak_ticks, DETAIL_PLAIN),
+    FIELD("live_bytes", live_bytes, DETAIL_PLAIN),
+    FIELD("live_count", live_count, DETAIL_PLAIN),
+    FIELD("alloc_count", alloc_count, DETAIL_PLAIN),
+    FIELD("alloc_bytes", alloc_bytes, DETAIL_PLAIN),
+    FIELD("free_count", free_count, DETAIL_PLAIN),
+    FIELD("refused_count", refused_count, DETAIL_PLAIN),
+    FIELD("refused_bytes", refused_bytes, DETAIL_PLAIN),
+    FIELD("unknown_count", unknown_count, DETAIL_PLAIN),
+    FIELD("ended_count", ended_count, DETAIL_PLAIN),
+};
+
+#undef ROW
+#define ROW struct device_site
+static const struct detail_column device_site_columns[] = {
+    FIELD("space", space, DETAIL_KIND, .limit = DEVICE_SPACES),
+    FIELD("path", node, DETAIL_NODE),
+    FIELD("alloc_count", alloc_count, DETAIL_PLAIN),
+    FIELD("alloc_bytes", alloc_bytes, DETAIL_PLAIN),
+    FIELD("live_count", live_count, DETAIL_PLAIN),
+    FIELD("live_bytes", live_bytes, DETAIL_PLAIN),
+    FIELD("at_peak_bytes", at_peak_bytes, DETAIL_PLAIN),
+    FIELD("peak_bytes", peak_bytes, DETAIL_PLAIN),
+};
+
+#undef ROW
+#define ROW struct device_level
+static const struct detail_column device_level_columns[] = {
+    FIELD("space", space, DETAIL_KIND, .limit = DEVICE_SPACES),
+    FIELD("time_ns", ticks, DETAIL_PLAIN),
+    FIELD("bytes", bytes, DETAIL_PLAIN),
+};
+
+#undef ROW
 #define ROW struct profile_call_type
 static const struct detail_column call_type_columns[] = {
     FIELD("module", module_id, DETAIL_MODULE),
@@ -627,6 +665,12 @@ const struct detail_table detail_tables[DETAIL_TABLES] = {
                         struct profile_page_use),
     [DETAIL_MACHINE_MOMENTS] = TABLE("machine_memory", ")", "time_ns,rowid", machine_moment_columns,
                               struct profile_machine_moment),
+    [DETAIL_DEVICE_TOTALS] = TABLE("device_space", ",PRIMARY KEY(space))", "space",
+                              device_total_columns, struct device_total),
+    [DETAIL_DEVICE_SITES] = TABLE("device_site", ",PRIMARY KEY(space,path)) WITHOUT ROWID",
+                              "space,path", device_site_columns, struct device_site),
+    [DETAIL_DEVICE_LEVELS] = TABLE("device_level", ")", "space,rowid", device_level_columns,
+                              struct device_level),
 };
 /* clang-format on */
 

@@ -71,6 +71,18 @@ int profile_put_stacks(struct profile_writer *writer, const struct stack_peak *p
                  : detail_writer_replace_all(writer, DETAIL_STACK_LAYERS, layers, layer_count);
 }
 
+int profile_put_devices(struct profile_writer *writer, const struct profile_devices *devices)
+{
+    int error = detail_writer_replace_all(writer, DETAIL_DEVICE_TOTALS, devices->totals,
+                                          devices->total_count);
+    if (!error)
+        error = detail_writer_replace_all(writer, DETAIL_DEVICE_SITES, devices->sites,
+                                          devices->site_count);
+    return error ? error
+                 : detail_writer_replace_all(writer, DETAIL_DEVICE_LEVELS, devices->levels,
+                                             devices->level_count);
+}
+
 int profile_put_marks(struct profile_writer *writer, const struct profile_mark *marks, size_t count)
 {
     return detail_writer_replace_all(writer, DETAIL_MARKS, marks, count);

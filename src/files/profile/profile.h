@@ -13,6 +13,7 @@
 #include <string.h>
 #include "base/strbuf.h"
 #include "model/detail.h"
+#include "model/device_space.h"
 #include "model/metrics.h"
 
 #define PROFILE_FORMAT_VERSION 2
@@ -227,6 +228,16 @@ int profile_put_distributions(struct profile_writer *writer, const struct distri
                               size_t count);
 int profile_put_peaks(struct profile_writer *writer, const struct peak *peaks, size_t count);
 int profile_put_exchanges(struct profile_writer *writer, const struct exchange *rows, size_t count);
+/* Memory of devices. Replaces all rows. */
+struct profile_devices {
+    const struct device_total *totals;
+    size_t total_count;
+    const struct device_site *sites;
+    size_t site_count;
+    const struct device_level *levels;
+    size_t level_count;
+};
+int profile_put_devices(struct profile_writer *writer, const struct profile_devices *devices);
 int profile_put_stacks(struct profile_writer *writer, const struct stack_peak *peaks,
                        size_t peak_count, const struct stack_layer *layers, size_t layer_count);
 /* Replaces the path's curve of that level; without points it goes. -EINVAL: more than 4096
@@ -831,7 +842,13 @@ struct profile {
     struct stack_peak *stack_peaks; /* by thread, bytes */
     size_t stack_layer_count;
     struct stack_layer *stack_layers; /* by thread, bytes descending */
-    struct profile_private *own;      /* the reader's */
+    size_t device_total_count;
+    struct device_total *device_totals; /* by space; ticks are nanoseconds */
+    size_t device_site_count;
+    struct device_site *device_sites; /* by space, path; node: index into nodes */
+    size_t device_level_count;
+    struct device_level *device_levels; /* by space, time */
+    struct profile_private *own;        /* the reader's */
     size_t sharer_count;
     struct profile_sharer *sharers; /* by sample, holder, place */
 };

@@ -1230,6 +1230,9 @@ void profile_drop_paths(struct profile *profile)
     profile_reader_drop(&profile->block_fills, &profile->block_fill_count);
     profile_reader_drop(&profile->page_uses, &profile->page_use_count);
     profile_reader_drop(&profile->machine_moments, &profile->machine_moment_count);
+    profile_reader_drop(&profile->device_totals, &profile->device_total_count);
+    profile_reader_drop(&profile->device_sites, &profile->device_site_count);
+    profile_reader_drop(&profile->device_levels, &profile->device_level_count);
     profile_reader_drop(&profile->call_types, &profile->call_type_count);
     if (!profile->own)
         return;

@@ -149,6 +149,7 @@ static void profile_regions_leave_out_the_rest(struct profile *profile)
     profile->block_type_count = profile->block_fill_count = profile->page_use_count = 0;
     profile->variable_count = profile->section_count = profile->machine_moment_count = 0;
     profile->stack_peak_count = profile->stack_layer_count = profile->mark_count = 0;
+    profile->device_total_count = profile->device_site_count = profile->device_level_count = 0;
     profile->mapped_site_count = profile->mapped_curve_count = 0;
     struct program_metrics *program = &profile->program;
     program->live_peak_count = FIGURE_UNKNOWN;

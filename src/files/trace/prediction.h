@@ -112,6 +112,7 @@ static inline enum op_class prediction_op_class_of(unsigned kind)
     case RECORD_NONSENSE:
     case RECORD_MAPPING:
     case RECORD_STACK:
+    case RECORD_DEVICE:
     case RECORD_FAILED: /* as RECORD_REALLOC_FAILED: of no row */
     case RECORD_REALLOC_FAILED:
     case RECORD_CLASSES:

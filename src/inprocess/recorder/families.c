@@ -17,6 +17,7 @@
 #include "base/large_static.h"
 #include "entry/entry_jump.h"
 #include "interpose/real.h"
+#include "model/device_space.h"
 #include "recorder/hooks.h"
 #include "recorder/hooks_python.h"
 #include "recorder/imports.h"
@@ -47,6 +48,11 @@ struct family_name {
     const char *name;
 };
 
+static const struct family_name device_markers[] = {
+#define DEVICE_MARKER(family, name) {FAMILY_##family, #name},
+#include "interpose/families.def"
+};
+
 static const struct family_name markers[] = {
 #define MARKER(family, name) {FAMILY_##family, #name},
 #include "interpose/families.def"
@@ -60,11 +66,21 @@ static const struct family_row rows[] = {
     {#name, FAMILY_##family, FAMILY_##does, WIRE_##kind, block, count, size, align, NO, NO, false},
 #include "interpose/families.def"
 };
+static const struct family_row device_rows[] = {
+#define DEVICE(family, name, does, space, block, count, size)                                      \
+    {#name, FAMILY_##family, FAMILY_##does, DEVICE_SPACE_##space, block, count, size, NO, NO, NO,  \
+     false},
+#include "interpose/families.def"
+};
 #undef NO
 #undef AT
 #undef FLAGS
 
 enum { ROWS = sizeof rows / sizeof *rows, MARKERS = sizeof markers / sizeof *markers };
+enum {
+    DEVICE_ROWS = sizeof device_rows / sizeof *device_rows,
+    DEVICE_MARKERS = sizeof device_markers / sizeof *device_markers
+};
 /* jemalloc without a prefix: the only marker that does not end with "alloc". */
 static const char allocx[] = "mallocx";
 
@@ -94,6 +110,8 @@ struct examination {
     uint32_t families;                     /* set of enum family */
     bool is_hidden_jemalloc;               /* all its functions are in .symtab alone, malloc too */
     bool is_of_pools;                      /* the functions are those that the user has named */
+    bool is_of_device;                     /* they are those of a device's driver */
+    bool is_fresh; /* no other thread can be in the module, because it was just loaded */
     const struct family_row *chosen; /* of these, one that is chosen by the processor (IFUNC); NULL:
                                       * there is none */
     bool is_chosen_imported;
@@ -429,7 +447,7 @@ static void families_use(struct examination *examination, struct family_entry *e
         *(void **)&entries[i].original = examination->points[i].original;
         real_move(examination->points[i].function, examination->points[i].original);
     }
-    if (examination->is_of_pools)
+    if (examination->is_of_pools || examination->is_of_device)
         return; /* their calls are recorded as the program's */
     real_is_allocator_too(examination->points[0].function);
     hooks_new_forget();
@@ -567,7 +585,7 @@ static bool families_may_hook(struct examination *examination)
         families_tell(examination, WIRE_UNSEEN_WHY_REFUSED, NULL);
         return false;
     }
-    if (families_is_alone())
+    if (families_is_alone() || (examination->is_fresh && examination->is_of_device))
         return true;
     families_tell(examination, real_is_late() ? WIRE_UNSEEN_WHY_LATE : WIRE_UNSEEN_WHY_THREADS,
                   NULL);
@@ -787,6 +805,50 @@ static void families_examine_pools(struct examination *examination)
                          WIRE_UNSEEN_WHY_INDIRECT, examination->chosen->name);
 }
 
+/* ---- Drivers of devices ---- */
+
+/* The driver is asked for "cuMemAlloc" and hands out cuMemAlloc_v2. */
+static bool families_is_asked(const char *row, const char *name)
+{
+    size_t length = strlen(name);
+    return strncmp(row, name, length) == 0 && (row[length] == '\0' || row[length] == '_');
+}
+
+const struct family_row *families_device_row(const char *name, uint8_t family)
+{
+    for (unsigned i = 0; *name && i < DEVICE_ROWS; i++)
+        if (device_rows[i].family == family && families_is_asked(device_rows[i].name, name))
+            return &device_rows[i];
+    return NULL;
+}
+
+/* By exports alone, because programs find a driver's functions by name. */
+static void families_find_device(struct examination *examination, unsigned family)
+{
+    for (unsigned i = 0; i < DEVICE_ROWS; i++) {
+        const ElfW(Sym) *symbol = device_rows[i].family == family
+                                      ? real_symbol(examination->info, device_rows[i].name)
+                                      : NULL;
+        if (symbol && ELF64_ST_TYPE(symbol->st_info) == STT_FUNC)
+            families_add(examination, &device_rows[i], symbol);
+    }
+}
+
+static void families_examine_device(struct examination *examination)
+{
+    for (unsigned i = 0; shared_header()->flags & WIRE_FLAG_DEVICES && i < DEVICE_MARKERS; i++) {
+        if (!real_defines(examination->info, device_markers[i].name))
+            continue;
+        examination->is_of_device = true;
+        examination->families = 1u << device_markers[i].family;
+        examination->count = 0;
+        families_find_device(examination, device_markers[i].family);
+        if (examination->count && families_may_hook(examination))
+            families_hook(examination);
+    }
+    examination->is_of_device = false;
+}
+
 /* ---- All modules ---- */
 
 static void families_examine_tables(struct examination *examination)
@@ -811,7 +873,7 @@ static void families_examine_tables(struct examination *examination)
 struct families_survey {
     struct examination *examination;
     unsigned index, from; /* modules before `from` are known */
-    bool of_pools_alone;
+    bool of_pools_alone, is_fresh;
 };
 
 /* Is it our library, the C library, the loader or the vdso? */
@@ -826,6 +888,7 @@ static void families_examine_all(struct examination *examination)
 {
     families_examine_tables(examination);
     families_tell_inlined(examination);
+    families_examine_device(examination);
 #ifndef TIDEMARK_PAGES
     bool is_python = script_paths_see_module(examination->info, examination->is_program);
     if (is_python)
@@ -849,6 +912,7 @@ static int families_examine(struct dl_phdr_info *info, size_t size, void *contex
     memset(examination, 0, offsetof(struct examination, found));
     examination->info = info;
     examination->is_program = is_program;
+    examination->is_fresh = survey->is_fresh;
     families_open_file(examination);
     if (!survey->of_pools_alone)
         families_examine_all(examination);
@@ -875,11 +939,12 @@ static int families_count(struct dl_phdr_info *info, size_t size, void *context)
 }
 
 /* New modules are last in the loader's list. */
-static void families_survey(unsigned long long adds)
+static void families_survey(unsigned long long adds, bool is_fresh)
 {
     unsigned modules = 0;
     unsigned long long fresh = adds - families_adds_seen;
-    struct families_survey survey = {.examination = private_borrow(sizeof *survey.examination)};
+    struct families_survey survey = {.examination = private_borrow(sizeof *survey.examination),
+                                     .is_fresh = is_fresh};
     if (!survey.examination)
         return;
     dl_iterate_phdr(families_count, &modules);
@@ -904,7 +969,7 @@ void families_begin(void)
     families_adds_seen = 0;
     families_read_pools();
     dl_iterate_phdr(families_read_adds, &adds);
-    families_survey(adds);
+    families_survey(adds, false);
     families_set_imports();
     signal_lock_restore(signals);
     errno = saved_errno;
@@ -932,7 +997,7 @@ void families_renew(void)
     errno = saved_errno;
 }
 
-void families_new(void)
+static void families_see_new(bool is_fresh)
 {
     unsigned long long adds = 0;
     int saved_errno = errno;
@@ -941,9 +1006,66 @@ void families_new(void)
     uint64_t signals = signal_lock_block();
     dl_iterate_phdr(families_read_adds, &adds);
     if (adds != families_adds_seen) {
-        families_survey(adds);
+        families_survey(adds, is_fresh);
         families_set_imports();
     }
     signal_lock_restore(signals);
+    errno = saved_errno;
+}
+
+void families_new(void)
+{
+    families_see_new(false);
+}
+
+/* ---- What a dlopen has loaded ---- */
+
+/* How many threads are between the beginning of a dlopen and the examination of what it loaded, and
+ * whether one of them writes jumps. A thread that gets the same module from a dlopen of its own
+ * waits for that, so it cannot be in the module. */
+static _Atomic unsigned families_loading;
+static _Atomic bool families_writes;
+
+static unsigned families_threads(void)
+{
+    struct stat facts;
+    if (c_library_is_single_threaded())
+        return 1;
+    return syscall(SYS_newfstatat, AT_FDCWD, "/proc/self/task", &facts, 0) == 0
+               ? (unsigned)facts.st_nlink - 2
+               : 0;
+}
+
+struct families_load families_load_begins(void)
+{
+    int saved_errno = errno;
+    unsigned others = atomic_fetch_add(&families_loading, 1);
+    struct families_load load = {others ? 0 : families_threads()};
+    errno = saved_errno;
+    return load;
+}
+
+/* Not for ever: the thread that writes may not be in this child of a fork. */
+static void families_wait_for_writer(void)
+{
+    enum { TRIES = 10000 };
+    for (unsigned i = 0; i < TRIES && atomic_load(&families_writes); i++)
+        signal_lock_let_others();
+}
+
+/* If the module's constructors have made threads, these may be in it. */
+void families_load_ends(struct families_load load)
+{
+    int saved_errno = errno;
+    bool is_fresh = load.threads && atomic_load(&families_loading) == 1 &&
+                    !atomic_exchange(&families_writes, true);
+    if (is_fresh) {
+        families_see_new(families_threads() == load.threads);
+        atomic_store(&families_writes, false);
+    } else {
+        families_wait_for_writer();
+        families_see_new(false);
+    }
+    atomic_fetch_sub(&families_loading, 1);
     errno = saved_errno;
 }

@@ -29,12 +29,25 @@ enum family_does {
     FAMILY_POOL_RESIZES,
     FAMILY_POOL_FREES,
     FAMILY_POOL_ENDS,
+    /* functions of a device's driver (hooks_device.c) */
+    FAMILY_DEVICE_ALLOCATES,
+    FAMILY_DEVICE_PITCHES,
+    FAMILY_DEVICE_CREATES,
+    FAMILY_DEVICE_REGISTERS,
+    FAMILY_DEVICE_FREES,
+    FAMILY_DEVICE_LETS_GO,
+    FAMILY_DEVICE_KEEPS,
+    FAMILY_DEVICE_MAPS,
+    FAMILY_DEVICE_UNMAPS,
+    FAMILY_DEVICE_ENDS,
+    FAMILY_DEVICE_ASKS,
 };
 
 /* A row of families.def. */
 struct family_row {
     const char *name;
-    uint8_t family, does, kind;
+    uint8_t family, does;
+    uint8_t kind;              /* enum wire_kind; of a driver's function enum device_space */
     int8_t block, count, size; /* numbers of arguments, -1: none */
     int8_t align;              /* AT(n): n, FLAGS(n): n + FAMILY_FLAGS, none: -1 */
     int8_t pool, out;          /* of a pool's function: as in wire.h */
@@ -71,8 +84,21 @@ void families_renew(void);
 /* To be called after a dlopen: examines modules that were loaded since. */
 void families_new(void);
 
-/* The hook of a row, in hooks_family.c and hooks_pool.c. */
+/* dlopen() as patch_dlopen() does it calls these around the real one. A driver that was loaded by
+ * it is hooked also where the program has other threads, if none of them can be in it yet. */
+struct families_load {
+    unsigned threads; /* before the call; 0: not known */
+};
+struct families_load families_load_begins(void);
+void families_load_ends(struct families_load load);
+
+/* The row of a driver's function by the name that the driver is asked for, which lacks what stands
+ * behind "_"; NULL: it is none of them. */
+const struct family_row *families_device_row(const char *name, uint8_t family);
+
+/* The hook of a row, in hooks_family.c, hooks_pool.c and hooks_device.c. */
 const void *family_hook_of(const struct family_row *row);
 const void *hooks_pool_hook_of(const struct family_row *row);
+const void *hooks_device_hook_of(const struct family_row *row);
 
 #endif

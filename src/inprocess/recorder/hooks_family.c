@@ -288,5 +288,7 @@ const void *family_hook_of(const struct family_row *row)
         [FAMILY_GROWS] = family_resizes,       [FAMILY_GROWS_OR_NOT] = family_resizes,
         [FAMILY_RELEASES] = family_releases,
     };
+    if (row->does >= FAMILY_DEVICE_ALLOCATES)
+        return hooks_device_hook_of(row);
     return row->does >= FAMILY_POOL_ALLOCATES ? hooks_pool_hook_of(row) : hooks[row->does];
 }

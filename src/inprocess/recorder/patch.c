@@ -677,11 +677,12 @@ static __attribute__((noinline)) void *patch_hook_dlopen(const char *file, int m
 static __attribute__((noinline)) void *patch_load_and_patch(const char *file, int mode)
 {
     unsigned before = patch_count_modules();
+    struct families_load load = families_load_begins();
     void *handle = real.dlopen(file, mode);
     int saved_errno = errno;
     if (handle && mode & RTLD_DEEPBIND)
         patch_pass(PASS_NEW, before);
-    families_new();
+    families_load_ends(load);
     errno = saved_errno;
     return handle;
 }

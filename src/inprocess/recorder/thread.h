@@ -37,8 +37,9 @@ struct thread {
     uintptr_t hook_frame;                 /* frame of the running hook; 0: none */
     uintptr_t pool_frame;  /* frame of the running hook of a pool's function; 0: none */
     uintptr_t pool_return; /* its return address */
-    uintptr_t inside;      /* frame of a hook whose real function calls hooked ones; 0: none */
-    uintptr_t mapping;     /* frame of a mapping hook whose real function runs; 0: none */
+    uintptr_t device_frame, device_return; /* the same of a hook of a driver's function */
+    uintptr_t inside;  /* frame of a hook whose real function calls hooked ones; 0: none */
+    uintptr_t mapping; /* frame of a mapping hook whose real function runs; 0: none */
     struct unwind_memory *memory;
     /* The memory for call paths of frees. They come from other places than allocations, so with one
      * memory for both, the stack would never be as at the last capture. */

@@ -30,6 +30,7 @@ struct collector_options {
     bool drop;          /* a full ring drops events instead of waiting */
     bool free_stacks;   /* frees carry their call path */
     bool native;        /* call paths show an interpreter's own frames */
+    bool devices;       /* what drivers of devices hand out is recorded */
     bool timed;         /* calls of the allocator are timed */
     bool embed_sources; /* profiles hold the source files that their code locations name */
     bool exit_waits;    /* programs wait at exit for their profile */
@@ -70,6 +71,7 @@ struct collector_options {
     ((struct collector_options){.output = "tidemark.%n.%p.tmk",                                    \
                                 .follow = true,                                                    \
                                 .looks = true,                                                     \
+                                .devices = true,                                                   \
                                 .pack = true,                                                      \
                                 .trace_compression = TRACE_ZSTD,                                   \
                                 .ring_bytes = 256 << 10,                                           \

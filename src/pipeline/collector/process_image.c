@@ -664,6 +664,7 @@ static int process_image_open_view(struct process_image *image)
                      (image->options.free_stacks ? WIRE_FLAG_FREE_STACKS : 0) |
                      (image->options.timed ? WIRE_FLAG_TIMED : 0) |
                      (image->options.native ? WIRE_FLAG_NATIVE : 0) |
+                     (image->options.devices ? WIRE_FLAG_DEVICES : 0) |
                      (image->options.heat_ns ? WIRE_FLAG_HEAT : 0) |
                      (image->options.looks ? WIRE_FLAG_EXIT_LOOKED : 0) |
                      (image->options.exit_waits ? WIRE_FLAG_EXIT_WAITS : 0);

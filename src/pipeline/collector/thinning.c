@@ -168,6 +168,7 @@ static bool thinning_keeps(struct thinning *thinning, struct wire_record *record
     case RECORD_SAID:
     case RECORD_MAPPING:
     case RECORD_STACK:
+    case RECORD_DEVICE:
         return true;
     case RECORD_CLASSES:
         break;

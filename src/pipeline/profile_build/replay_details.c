@@ -88,6 +88,7 @@ static void details_take_stack_layer(void *context, const struct stack_layer *la
     *(struct stack_layer *)NEXT(taking->details, stack_layer, 1) = *layer;
 }
 
+<<<<<<< HEAD
 /* A point of a recording of pages is when a sample changed, and not when the program did. So its
  * time is rounded to a power of two below a 64th of the timeline's interval: half of the bytes of a
  * curve are such times. */
@@ -104,6 +105,33 @@ static uint64_t details_grain_ns(const struct replay *replay, struct clock_scale
     return grain_ns;
 }
 
+=======
+static void details_take_device_total(void *context, const struct device_total *total)
+{
+    const struct replay_details_taking *taking = context;
+    struct device_total *taken = NEXT(taking->details, device_total, 1);
+    *taken = *total;
+    taken->peak_ticks = total->peak_bytes ? clock_moment_ns(taking->scale, total->peak_ticks) : 0;
+}
+
+static void details_take_device_site(void *context, const struct device_site *site)
+{
+    const struct replay_details_taking *taking = context;
+    *(struct device_site *)NEXT(taking->details, device_site, 1) = *site;
+}
+
+static void details_take_device_level(void *context, const struct device_level *level)
+{
+    const struct replay_details_taking *taking = context;
+    struct device_level *taken = NEXT(taking->details, device_level, 1);
+    *taken = *level;
+    taken->ticks = clock_moment_ns(taking->scale, level->ticks);
+}
+
+static const struct device_visitor details_device_visitor = {
+    details_take_device_total, details_take_device_site, details_take_device_level};
+
+>>>>>>> 046532e9 (Memory of devices: what CUDA's and HIP's drivers hand out is in spaces of its own, by call path)
 static void details_take_curve(void *context, const struct curve *curve)
 {
     const struct replay_details_taking *taking = context;
@@ -224,6 +252,7 @@ void details_take(struct details *details, struct replay *replay, struct clock_s
     details_merge_bins(details);
     replay_exchanges(replay, details_take_exchange, &taking);
     replay_stacks(replay, details_take_stack_peak, details_take_stack_layer, &taking);
+    replay_devices(replay, &details_device_visitor, &taking);
     replay_changed_curves(replay, details_take_curve, &taking);
     details_take_peaks(&taking, replay);
 }
@@ -272,6 +301,15 @@ static int details_write_said(const struct details *details, struct profile_writ
     return status == 0 ? details_write_untold(details, profile) : status;
 }
 
+/* Most programs have none, and their profiles have no rows of them. */
+static int details_write_devices(const struct details *details, struct profile_writer *profile)
+{
+    const struct profile_devices devices = {details->device_totals, details->device_total_count,
+                                            details->device_sites,  details->device_site_count,
+                                            details->device_levels, details->device_level_count};
+    return details->device_total_count ? profile_put_devices(profile, &devices) : 0;
+}
+
 int details_write(const struct details *details, struct profile_writer *profile)
 {
     int status =
@@ -284,6 +322,8 @@ int details_write(const struct details *details, struct profile_writer *profile)
         status = profile_put_stacks(profile, details->stack_peaks, details->stack_peak_count,
                                     details->stack_layers, details->stack_layer_count);
     if (status == 0)
+        status = details_write_devices(details, profile);
+    if (status == 0)
         status = details_write_curves(details, profile);
     return status == 0 ? details_write_said(details, profile) : status;
 }
@@ -294,6 +334,9 @@ void details_release(struct details *details)
     free(details->exchanges);
     free(details->stack_peaks);
     free(details->stack_layers);
+    free(details->device_totals);
+    free(details->device_sites);
+    free(details->device_levels);
     free(details->curves);
     free(details->points);
     free(details->marks);

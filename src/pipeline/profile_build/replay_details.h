@@ -24,6 +24,12 @@ struct details {
     size_t stack_peak_count, stack_peak_room;
     struct stack_layer *stack_layers;
     size_t stack_layer_count, stack_layer_room;
+    struct device_total *device_totals;
+    size_t device_total_count, device_total_room;
+    struct device_site *device_sites;
+    size_t device_site_count, device_site_room;
+    struct device_level *device_levels;
+    size_t device_level_count, device_level_room;
     struct peak peaks[PEAKS_MAX];
     size_t peak_count;
     struct profile_mark *marks;     /* their names lie in `names`, from offset (size_t)name on */

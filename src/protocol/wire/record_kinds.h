@@ -31,6 +31,7 @@ enum record_class {
     RECORD_SAID,    /* the program says something about itself */
     RECORD_MAPPING, /* the program changes its address space */
     RECORD_STACK,   /* about a thread's stack */
+    RECORD_DEVICE,  /* about memory of a device */
     RECORD_CLASSES
 };
 

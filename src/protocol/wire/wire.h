@@ -23,7 +23,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#define WIRE_MAGIC           0x495558414d444954ull /* changes with the layout */
+#define WIRE_MAGIC           0x4a5558414d444954ull /* changes with the layout */
 #define WIRE_CHUNK_BYTES     (1u << 20)
 #define WIRE_MAX_CHUNKS      16384u /* 16 GiB */
 #define WIRE_RINGS_PER_CHUNK (WIRE_CHUNK_BYTES / sizeof(struct wire_ring))
@@ -445,6 +445,7 @@ enum wire_flags {
     WIRE_FLAG_EXIT_LOOKED = 16, /* the program's exit waits until it was looked at through /proc */
     WIRE_FLAG_NATIVE = 32,      /* call paths show the interpreter's own frames */
     WIRE_FLAG_HEAT = 64,        /* a userfaultfd is wanted (WIRE_HELLO_HEAT) */
+    WIRE_FLAG_DEVICES = 128,    /* drivers of devices are hooked */
 };
 enum wire_stacks {
     WIRE_STACKS_AUTO = 0, /* by unwinding, or by function hooks where that fails */

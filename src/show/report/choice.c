@@ -17,7 +17,7 @@ const char *const report_section_names[REPORT_SECTIONS] = {
     [REPORT_GLOBALS] = "globals",     [REPORT_RESIDENCY] = "residency",
     [REPORT_REGIONS] = "regions",     [REPORT_TYPES] = "types",
     [REPORT_FILL] = "fill",           [REPORT_HEAT] = "heat",
-    [REPORT_NUMA] = "numa",
+    [REPORT_NUMA] = "numa",           [REPORT_DEVICES] = "devices",
 };
 
 static bool report_choice_is_word(const char *word, size_t length, const char *name)

@@ -38,6 +38,7 @@ enum report_section {
     REPORT_FILL,
     REPORT_HEAT,
     REPORT_NUMA,
+    REPORT_DEVICES,
     REPORT_SECTIONS
 };
 #define REPORT_SHOW_ALL ((1u << REPORT_SECTIONS) - 1)

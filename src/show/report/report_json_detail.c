@@ -349,6 +349,60 @@ static void report_json_detail_write_sources(struct report_writer *writer)
     json_end(&writer->json);
 }
 
+/* ---- Memory of devices --------------------------------------------------------------------- */
+
+static void report_json_detail_write_device_sites(struct report_writer *writer, uint32_t space)
+{
+    const struct profile *profile = writer->profile;
+    json_array(&writer->json, "paths");
+    for (size_t i = 0; i < profile->device_site_count; i++) {
+        const struct device_site *site = &profile->device_sites[i];
+        if (site->space != space)
+            continue;
+        json_object(&writer->json, NULL);
+        detail_json_columns(&writer->json, DETAIL_DEVICE_SITES, "alloc_count", NULL, site);
+        report_json_path(writer, site->node);
+        json_end(&writer->json);
+    }
+    json_end(&writer->json);
+}
+
+static void report_json_detail_write_device_levels(struct report_writer *writer, uint32_t space)
+{
+    const struct profile *profile = writer->profile;
+    json_array(&writer->json, "levels");
+    for (size_t i = 0; i < profile->device_level_count; i++) {
+        const struct device_level *level = &profile->device_levels[i];
+        if (level->space != space)
+            continue;
+        json_array(&writer->json, NULL);
+        detail_json_values(&writer->json, DETAIL_DEVICE_LEVELS, "time_ns", "bytes", level);
+        json_end(&writer->json);
+    }
+    json_end(&writer->json);
+}
+
+void report_json_devices(struct report_writer *writer)
+{
+    const struct profile *profile = writer->profile;
+    static const char *const places[] = {[DEVICE_PLACE_DEVICE] = "device",
+                                         [DEVICE_PLACE_EITHER] = "either",
+                                         [DEVICE_PLACE_HOST] = "host"};
+    if (!report_json_detail_begin_rows(writer, "devices", profile->device_total_count))
+        return;
+    for (size_t i = 0; i < profile->device_total_count; i++) {
+        const struct device_total *total = &profile->device_totals[i];
+        json_object(&writer->json, NULL);
+        json_string(&writer->json, "space", device_space_name(total->space));
+        json_string(&writer->json, "place", places[device_space_place(total->space)]);
+        detail_json_columns(&writer->json, DETAIL_DEVICE_TOTALS, "peak_bytes", NULL, total);
+        report_json_detail_write_device_levels(writer, total->space);
+        report_json_detail_write_device_sites(writer, total->space);
+        json_end(&writer->json);
+    }
+    json_end(&writer->json);
+}
+
 void report_json_detail(struct report_writer *writer)
 {
     report_json_peaks(writer);
@@ -361,6 +415,7 @@ void report_json_detail(struct report_writer *writer)
     report_json_mappings(writer);
     detail_json_rows(&writer->json, "machine_memory", DETAIL_MACHINE_MOMENTS,
                      writer->profile->machine_moments, writer->profile->machine_moment_count);
+    report_json_devices(writer);
     report_json_owners(writer);
     report_json_page_uses(writer);
     report_json_container(writer);

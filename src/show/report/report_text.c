@@ -596,6 +596,8 @@ static void report_text_add_head(struct report_text *text)
         report_text_add_peak(text);
         report_text_add_resident(text);
     }
+    if (!profile_get(text->profile, PROFILE_META_LEVEL))
+        report_overview_devices(text);
     report_text_add_machine(text);
     if (!estimate_is_empty(text->profile) && !facts_is_of(text->profile, MEMORY_RESIDENT))
         report_text_add_leaks(text);
@@ -682,6 +684,10 @@ static bool report_text_has_numa(const struct profile *profile)
             return true;
     return false;
 }
+static bool report_text_has_devices(const struct profile *profile)
+{
+    return profile->device_total_count > 0;
+}
 static bool report_text_always(const struct profile *profile)
 {
     return profile->site_count > 0;
@@ -710,6 +716,7 @@ static const struct {
     [REPORT_FILL] = {report_section_fill, report_text_has_fill},
     [REPORT_HEAT] = {report_section_heat, report_text_has_heat},
     [REPORT_NUMA] = {report_section_numa, report_text_has_numa},
+    [REPORT_DEVICES] = {report_section_devices, report_text_has_devices},
 };
 
 static void report_text_add_hint(struct report_text *text)

@@ -107,6 +107,7 @@ int report_section_heat(struct report_text *text);
 /* The second table of the section on heat; nothing where nothing is known. */
 int report_text_add_page_use(struct report_text *text);
 int report_section_numa(struct report_text *text);
+int report_section_devices(struct report_text *text);
 
 /* The first screen (report_text_first.c, report_text_owners.c). */
 void report_first_owners(struct report_text *text, size_t most, bool with_callers, bool with_notes);
@@ -122,6 +123,8 @@ void report_text_add_names(struct report_text *text);
 void report_overview_ledger(struct report_text *text);
 void report_overview_peaks(struct report_text *text);
 void report_overview_regions(struct report_text *text);
+/* Memory of devices, a line for each space; nothing if there is none. */
+void report_overview_devices(struct report_text *text);
 void report_overview_owners(struct report_text *text);
 
 /* Parts of the section about memory; nothing where the profile has no such rows. */

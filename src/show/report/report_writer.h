@@ -50,6 +50,7 @@ void report_json_stacks(struct report_writer *writer);
 void report_json_globals(struct report_writer *writer);
 void report_json_samples(struct report_writer *writer);
 void report_json_mappings(struct report_writer *writer);
+void report_json_devices(struct report_writer *writer);
 /* report_json_owners.c */
 void report_json_owners(struct report_writer *writer);
 void report_json_container(struct report_writer *writer);

@@ -7,6 +7,7 @@
 #include "base/term.h"
 #include "base/text.h"
 #include "insights/insight.h"
+#include "aggregate/device_facts.h"
 #include "aggregate/facts.h"
 #include "aggregate/estimate.h"
 #include "aggregate/metric_choice.h"
@@ -275,6 +276,18 @@ static int run_summary_add_heap(struct summary *summary)
     return error;
 }
 
+static void run_summary_add_devices(struct summary *summary)
+{
+    for (size_t i = 0; i < summary->profile->device_total_count; i++) {
+        struct strbuf line = STRBUF_INIT;
+        device_facts_add_named(&line, summary->profile, &summary->profile->device_totals[i]);
+        strbuf_add_string(&summary->out, i ? "               " : "  devices      ");
+        text_add_wrapped(&summary->out, line.data, LABEL, summary->style.columns);
+        strbuf_add_char(&summary->out, '\n');
+        strbuf_release(&line);
+    }
+}
+
 /* Adds the whole text of the first loss, and whether there are more. */
 static void run_summary_add_losses(struct summary *summary)
 {
@@ -312,6 +325,7 @@ int report_summary(FILE *out, const struct profile *profile, const char *path)
         if (!error)
             error = run_summary_add_heap(&summary);
         run_summary_add_addresses(&summary);
+        run_summary_add_devices(&summary);
         run_summary_add_losses(&summary);
     }
     strbuf_add_string(&summary.out, "  look at it   tidemark report ");

@@ -1,1 +1,2 @@
 tidemark_unit_test(accounting mappings)
+tidemark_unit_test(accounting devices)

@@ -157,6 +157,15 @@ static inline void check_heap(const struct profile *profile)
 }
 static inline void check_stacks(const struct profile *profile)
 {
+    SAME_ROWS(profile->device_totals, profile->device_total_count, detail_device_totals);
+    SAME_ROWS(profile->device_levels, profile->device_level_count, detail_device_levels);
+    SAME(profile->device_site_count, ITEMS(detail_device_sites));
+    for (size_t i = 0; i < ITEMS(detail_device_sites); i++) {
+        SAME(profile->device_sites[i].space, detail_device_sites[i].space);
+        SAME(profile->device_sites[i].node != 0, detail_device_sites[i].node != 0);
+        SAME(profile->device_sites[i].live_bytes, detail_device_sites[i].live_bytes);
+        SAME(profile->device_sites[i].at_peak_bytes, detail_device_sites[i].at_peak_bytes);
+    }
     SAME(profile->stack_peak_count, ITEMS(detail_stack_peaks));
     for (size_t i = 0; i < ITEMS(detail_stack_peaks); i++) {
         SAME(profile->stack_peaks[i].thread, detail_stack_peaks[i].thread);

@@ -180,6 +180,18 @@ static const struct profile_machine_moment detail_machine_moments[] = {
     {0, {8ull << 30}, {1 << 30}, {6ull << 30}, {0}, {100 << 20}, {UNKNOWN}},
     {250000000, {INT64_MAX}, {UNKNOWN}, {UNKNOWN}, {UNKNOWN}, {UNKNOWN}, {1 << 30}},
 };
+static const struct device_total detail_device_totals[] = {
+    {DEVICE_SPACE_CUDA, 1 << 20, 5000, 4096, 1, 12, 3 << 20, 11, 2, INT64_MAX, 3, 1},
+    {DEVICE_SPACE_HIP_PINNED, 0, 0, 0, 0, 0, 0, 0, 1, 1ull << 40, 0, 0},
+};
+static const struct device_site detail_device_sites[] = {
+    {DEVICE_SPACE_CUDA, 1, 10, 3 << 20, 0, 0, 1 << 20, 1 << 20},
+    {DEVICE_SPACE_CUDA, 3, 2, 8192, 1, 4096, 0, 8192},
+};
+static const struct device_level detail_device_levels[] = {
+    {DEVICE_SPACE_CUDA, 0, 0},
+    {DEVICE_SPACE_CUDA, 5000, 1 << 20},
+};
 static const struct profile_call_type detail_call_types[] = {
     {1, 0x1234, PROFILE_CALL_MADE, "ns::Widget", 40, {UNKNOWN}, {UNKNOWN}, {UNKNOWN}},
     {1, 0xffff5678, PROFILE_CALL_HANDED_ON, NULL, 0, {UNKNOWN}, {UNKNOWN}, {UNKNOWN}},
@@ -300,6 +312,11 @@ static inline int details_write(struct profile_writer *writer)
         error = profile_put_block_fills(writer, detail_fills, ITEMS(detail_fills));
     if (!error)
         error = profile_put_page_uses(writer, detail_page_uses, ITEMS(detail_page_uses));
+    if (!error)
+        error = profile_put_devices(
+            writer, &(struct profile_devices){detail_device_totals, ITEMS(detail_device_totals),
+                                              detail_device_sites, ITEMS(detail_device_sites),
+                                              detail_device_levels, ITEMS(detail_device_levels)});
     if (!error)
         error = profile_put_machine_moments(writer, detail_machine_moments,
                                             ITEMS(detail_machine_moments));

@@ -24,7 +24,7 @@ if(TARGET test_recorder_ring)
     file(GLOB collector_parts CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/engine/accounting/*.c
         ${CMAKE_SOURCE_DIR}/src/engine/blocks/*.c ${CMAKE_SOURCE_DIR}/src/engine/replay/*.c
         ${CMAKE_SOURCE_DIR}/src/protocol/wire/*.c
-        ${CMAKE_SOURCE_DIR}/src/model/metrics.c
+        ${CMAKE_SOURCE_DIR}/src/model/device_space.c ${CMAKE_SOURCE_DIR}/src/model/metrics.c
         ${CMAKE_SOURCE_DIR}/src/pipeline/collector/batch.c ${CMAKE_SOURCE_DIR}/src/pipeline/collector/event_sink.c
         ${CMAKE_SOURCE_DIR}/src/pipeline/collector/thinning.c
         ${CMAKE_SOURCE_DIR}/src/pipeline/collector/recorded_window.c

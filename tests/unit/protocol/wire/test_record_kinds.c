@@ -44,6 +44,13 @@ static const struct {
     {WIRE_STACK_PEAK, 37, true, RECORD_STACK, 0, 0, NULL, NULL},
     {WIRE_MPROTECT, 38, true, RECORD_MAPPING, 0, 0, "mprotect", "mprotect"},
     {WIRE_MADVISE, 39, true, RECORD_MAPPING, 0, 0, "madvise", "madvise"},
+    {WIRE_DEVICE_ALLOC, 40, true, RECORD_DEVICE, RECORD_DEVICE, RECORD_DEVICE, "device-alloc",
+     "device"},
+    {WIRE_DEVICE_FREE, 41, true, RECORD_DEVICE, RECORD_DEVICE, RECORD_DEVICE, "device-free",
+     "device"},
+    {WIRE_DEVICE_HOLD, 42, true, RECORD_DEVICE, 0, 0, "device-map", "device"},
+    {WIRE_DEVICE_UNMAP, 43, true, RECORD_DEVICE, 0, 0, "device-unmap", "device"},
+    {WIRE_DEVICE_END, 44, true, RECORD_DEVICE, 0, 0, "device-end", "device"},
 };
 enum { KNOWN = sizeof known / sizeof *known };
 

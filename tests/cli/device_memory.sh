@@ -1,0 +1,77 @@
+# Memory of devices, by stand-ins for the drivers of CUDA and HIP: how much of each space, whichever way
+# the program takes to the driver's functions, and nothing of it in the heap.
+. "$HERE/lib.sh"
+export LC_ALL=C.UTF-8
+make_driver() { # DIRECTORY FILE FLAGS…
+    mkdir -p "$1"
+    cc -O1 -g -shared -fPIC -Wl,-soname,"$2" "${@:3}" -o "$1/$2" "$HERE/device_memory_driver.c"
+}
+make_driver cuda libcuda.so.1 && make_driver hidden libcuda.so.1 -DHIDDEN &&
+    make_driver hip libamdhip64.so.6 -DHIP || skip "no C compiler"
+cc -O1 -g -o cuda_program "$HERE/device_memory.c" -ldl -lpthread
+cc -O1 -g -DHIP -o hip_program "$HERE/device_memory.c" -ldl -lpthread
+cc -w -O1 -g -DLINKED -o cuda_linked "$HERE/device_memory.c" cuda/libcuda.so.1 -lpthread
+cc -w -O1 -g -DHIP -DLINKED -o hip_linked "$HERE/device_memory.c" hip/libamdhip64.so.6 -lpthread
+
+run() { # DRIVER COMMAND…: output and status are those of the bare program
+    local driver=$1
+    shift
+    LD_LIBRARY_PATH=$PWD/$driver "$@" >bare
+    local status=$?
+    LD_LIBRARY_PATH=$PWD/$driver tidemark record -q --trace $options -o run.tmk "$@" >out
+    [ $? = $status ] && cmp bare out
+}
+figures() {
+    tidemark report --json $1 | jq -r '.devices // [] | .[] |
+        "\(.space) (\(.place)): peak \(.peak_bytes), left \(.live_bytes) in \(.live_count), " +
+        "\(.alloc_count) allocs, \(.free_count) frees, refused \(.refused_count) to \(.refused_bytes), " +
+        "unknown \(.unknown_count), ends \(.ended_count)"'
+}
+
+run cuda ./cuda_program opened
+echo "What the program says:"
+cat out
+echo "CUDA:"
+figures run.tmk | tee cuda.figures
+echo "Who held what at the peak, and what is left:"
+tidemark report --show=devices run.tmk | sed -n 's/ *…\/.*\|device_memory.c.*//; /make_/p'
+echo "From the trace it is the same:"
+tidemark replay run.tmt -o replayed.tmk >/dev/null
+figures replayed.tmk | cmp - cuda.figures
+query replayed.tmk "SELECT count(*) > 100, max(bytes) FROM device_level WHERE space = 0"
+tidemark events --json -k device run.tmt | jq -r .kind | sort | uniq -c | tr -s ' '
+echo "The heap has none of it, and what the driver took of it:"
+tidemark report --json run.tmk | jq -c .unseen
+query run.tmk "SELECT sum(at_peak_bytes) < 100000, sum(alloc_count) > 1000 FROM site"
+
+echo "Other ways are the same:"
+run cuda ./cuda_linked && figures run.tmk | cmp - cuda.figures
+run cuda ./cuda_program asked && figures run.tmk | cmp - cuda.figures
+run hidden ./cuda_program asked && figures run.tmk | cmp - cuda.figures
+run cuda ./cuda_program threads && figures run.tmk | cmp - cuda.figures
+options=--sample=512K
+run cuda ./cuda_program opened && figures run.tmk | cmp - cuda.figures
+options=
+sed 's/CUDA/HIP/' cuda.figures >hip.figures
+for way in opened asked; do
+    run hip ./hip_program $way && figures run.tmk | cmp - hip.figures
+done
+run hip ./hip_linked && figures run.tmk | cmp - hip.figures
+
+echo "A context ends, and frees what was in it:"
+run cuda ./cuda_program opened end
+tidemark report --show=devices run.tmk | tr -s ' \n' ' ' | grep -o 'at most [^;]*is free;' | head -1
+
+echo "Not asked for:"
+options=--no-devices
+run cuda ./cuda_program opened
+figures run.tmk
+tidemark report --show=devices run.tmk | tail -2
+
+echo "Without a driver:"
+options=
+run nothing ./cuda_program opened
+cat out | grep -o 'libcuda.so.1'
+echo "Where the functions cannot be hooked:"
+LD_LIBRARY_PATH=$PWD/cuda tidemark record -q --allocator=bfm --events=pages -o pages.tmk ./cuda_linked >/dev/null
+tidemark report --json pages.tmk | jq -r '.unseen[] | .what, .why'
