@@ -88,7 +88,6 @@ static void details_take_stack_layer(void *context, const struct stack_layer *la
     *(struct stack_layer *)NEXT(taking->details, stack_layer, 1) = *layer;
 }
 
-<<<<<<< HEAD
 /* A point of a recording of pages is when a sample changed, and not when the program did. So its
  * time is rounded to a power of two below a 64th of the timeline's interval: half of the bytes of a
  * curve are such times. */
@@ -105,7 +104,6 @@ static uint64_t details_grain_ns(const struct replay *replay, struct clock_scale
     return grain_ns;
 }
 
-=======
 static void details_take_device_total(void *context, const struct device_total *total)
 {
     const struct replay_details_taking *taking = context;
@@ -131,7 +129,6 @@ static void details_take_device_level(void *context, const struct device_level *
 static const struct device_visitor details_device_visitor = {
     details_take_device_total, details_take_device_site, details_take_device_level};
 
->>>>>>> 046532e9 (Memory of devices: what CUDA's and HIP's drivers hand out is in spaces of its own, by call path)
 static void details_take_curve(void *context, const struct curve *curve)
 {
     const struct replay_details_taking *taking = context;
