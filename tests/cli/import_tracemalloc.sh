@@ -18,6 +18,7 @@ echo "# the first section is of what is known"
 tidemark report --show functions,libraries,tree new.tmk | grep -E '^(Functions|Libraries|Call tree)' | sed 's/of [0-9.]* .iB/of SIZE/'
 tidemark report --no-hide-std --show libraries --top 50 new.tmk | grep -c 'dom/minidom.py$'
 tidemark report --json new.tmk | jq -c '.program | [.at_peak_bytes, .peak_ns, .alloc_count, .free_count, .live_count > 0]'
+tidemark annotate new.tmk | sed -n 's/: [0-9].*//; 1p'
 echo "# functions are not in it, and are not made up"
 tidemark query new.tmk 'select count(*) as named from function where name is not null'
 tidemark query --format csv new.tmk "select function from call_sites where file like '%minidom.py' limit 1" | tr -d '\r' | sed 's/^.*minidom.py:[0-9]*$/minidom.py:N/'

@@ -34,8 +34,8 @@ static int cmd_annotate_add_columns(void *target, const char *value);
 
 static const struct option_entry entries[] = {
     OPTION_GROUP("What to show"),
-    {"metric", 'm', OPTION_CHOICE, METRIC_CHOICE, "the figures (default: peak)", TO(metric), false,
-     NULL},
+    {"metric", 'm', OPTION_CHOICE, METRIC_CHOICE,
+     "the figures (default: peak, or the first that is known)", TO(metric), false, NULL},
     {"with", 0, OPTION_CALL, "METRIC,…", "inclusive figures of these too (default: as many as fit)",
      0, false, cmd_annotate_add_columns},
     {"context", 'C', OPTION_NUMBER, "N",
@@ -103,7 +103,6 @@ static void cmd_annotate_settle(struct arguments *arguments, const char *where)
 {
     struct annotate_options *annotate = &arguments->annotate;
     annotate->where = where;
-    annotate->metric = arguments->metric;
     uint64_t context = arguments->context;
     annotate->context = context == UINT64_MAX ? SIZE_MAX : context > 1u << 30 ? 1u << 30 : context;
     annotate->top = arguments->top > 100000 ? 100000 : arguments->top ? arguments->top : 10;
@@ -129,6 +128,7 @@ static int cmd_annotate_profile(const struct profile *profile, struct arguments 
     int status = filter_paths("annotate", profile, arguments->filter, &passes);
     if (status)
         return status;
+    arguments->annotate.metric = (int)metric_choice_of(profile, arguments->metric);
     arguments->annotate.filter = arguments->filter;
     arguments->annotate.passes = passes;
     status = annotate_open(&annotation, profile, &arguments->annotate, &why)
@@ -143,8 +143,10 @@ static int cmd_annotate_profile(const struct profile *profile, struct arguments 
 
 int cmd_annotate(int argc, char **argv)
 {
-    struct arguments arguments = {
-        .annotate = {.hide_std = true, .callees = true}, .context = UINT64_MAX, .pager = true};
+    struct arguments arguments = {.annotate = {.hide_std = true, .callees = true},
+                                  .metric = METRIC_CHOICE_ALL,
+                                  .context = UINT64_MAX,
+                                  .pager = true};
     int operand = options_parse(&command, argc, argv, &arguments);
     if (operand < 0)
         return OPTIONS_EXIT_STATUS(operand);
