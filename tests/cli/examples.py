@@ -121,6 +121,7 @@ tidemark check run.tmk --budget budget.toml --update >/dev/null
 tidemark export --to heaptrack -o heaptrack.server.1234.zst run.tmk
 tidemark export --to massif -o massif.out.1234 run.tmk
 printf 'heap_v2/1\n  t*: 2: 200 [4: 400]\n@ 0x1000 0x2000\n  t*: 2: 200 [4: 400]\n\nMAPPED_LIBRARIES:\n' >heap.1234.0.f.heap
+for name in old new; do python3 -X tracemalloc -c "import json, tracemalloc; tracemalloc.take_snapshot().dump('$name.pickle')"; done
 mkdir -p profiles tm srv/root/opt && cp run.tmk profiles/service.tmk
 """, where)
     if done.returncode:

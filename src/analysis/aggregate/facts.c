@@ -299,6 +299,14 @@ struct figure facts_owned_by_program(const struct profile *profile)
     return bytes;
 }
 
+bool facts_is_of_java_heap(const struct profile_owner *owner)
+{
+    enum { LENGTH = sizeof FACTS_JAVA_HEAP - 1 };
+    const char *name = owner->kind == PROFILE_OWNER_MAPPING && !owner->path ? owner->name : NULL;
+    return name && !strncmp(name, FACTS_JAVA_HEAP, LENGTH) &&
+           (!name[LENGTH] || name[LENGTH] == ',');
+}
+
 struct figure facts_resident_peak(const struct profile *profile)
 {
     struct figure most = FIGURE_UNKNOWN;

@@ -112,6 +112,10 @@ const char *facts_of_what_is_left(const struct profile *profile);
  * without one. */
 struct figure facts_owned_by_program(const struct profile *profile);
 
+/* Is it a part of a Java virtual machine's heap, or all of it ("Java heap, old"; "Java heap")? */
+#define FACTS_JAVA_HEAP "Java heap"
+bool facts_is_of_java_heap(const struct profile_owner *owner);
+
 /* Highest resident (program's own) bytes seen; unknown if never sampled nor looked at (a short run
  * has one look, behind its end). The kernel's counters lag behind: a look may have seen more than
  * they said. */

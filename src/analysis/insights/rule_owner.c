@@ -89,6 +89,42 @@ static void rule_owner_report(struct inquiry *inquiry, const struct owner_sum *o
                       "--of=mapped has the tables and curves of it.";
 }
 
+/* ---- A managed heap ------------------------------------------------------------------------ */
+
+static struct owner_sum rule_owner_java_heap(const struct profile *profile, uint32_t sample)
+{
+    struct owner_sum heap = {0};
+    for (size_t i = 0; i < profile->owner_count; i++) {
+        const struct profile_owner *owner = &profile->owners[i];
+        if (owner->sample != sample || !facts_is_of_java_heap(owner))
+            continue;
+        heap.bytes += rule_number(owner->resident_bytes);
+        heap.count += rule_number(owner->count);
+    }
+    return heap;
+}
+
+static void rule_owner_report_java_heap(struct inquiry *inquiry, const struct owner_sum *heap,
+                                        uint64_t resident)
+{
+    struct insight *insight = insight_begin(inquiry, heap->bytes, resident, INSIGHT_BYTES);
+    insight_leads_infos(insight);
+    insight_title(insight, "the Java heap is %s of the resident memory, %s",
+                  human_percent((double)heap->bytes, (double)resident).text,
+                  human_bytes(heap->bytes).text);
+    insight_add_bytes(insight, "owner_bytes", heap->bytes);
+    insight_add_count(insight, "mapping_count", heap->count);
+    insight_add_bytes(insight, "resident_bytes", resident);
+    insight_add_share(insight, "resident_share", insight->cost);
+    insight->advice = "This program's memory is here, not in blocks of malloc. -Xmx bounds it, and "
+                      "jcmd PID GC.class_histogram says which classes fill it.";
+}
+
+static bool rule_owner_is_most(uint64_t bytes, uint64_t resident)
+{
+    return bytes >= OWNER_BYTES && (double)bytes > OWNER_SHARE * (double)resident;
+}
+
 void rule_resident_owner(struct inquiry *inquiry)
 {
     const struct profile_sample *sample = facts_owners_sample(inquiry->profile);
@@ -97,10 +133,14 @@ void rule_resident_owner(struct inquiry *inquiry)
         return;
     }
     uint64_t resident;
+    if (!figure_get(facts_owned_by_program(inquiry->profile), &resident))
+        return;
     struct owner_sum owner = rule_owner_largest(inquiry, sample->id);
-    if (figure_get(facts_owned_by_program(inquiry->profile), &resident) &&
-        owner.bytes >= OWNER_BYTES && (double)owner.bytes > OWNER_SHARE * (double)resident)
+    struct owner_sum heap = rule_owner_java_heap(inquiry->profile, sample->id);
+    if (rule_owner_is_most(owner.bytes, resident))
         rule_owner_report(inquiry, &owner, sample->id, resident);
+    else if (rule_owner_is_most(heap.bytes, resident))
+        rule_owner_report_java_heap(inquiry, &heap, resident);
 }
 
 static bool rule_owner_heap_is_below(const struct inquiry *inquiry, uint64_t part)

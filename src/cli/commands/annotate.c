@@ -34,8 +34,8 @@ static int cmd_annotate_add_columns(void *target, const char *value);
 
 static const struct option_entry entries[] = {
     OPTION_GROUP("What to show"),
-    {"metric", 'm', OPTION_CHOICE, METRIC_CHOICE,
-     "the figures (default: peak, or the first that is known)", TO(metric), false, NULL},
+    {"metric", 'm', OPTION_CHOICE, METRIC_CHOICE, "the figures (default: peak, or the first known)",
+     TO(metric), false, NULL},
     {"with", 0, OPTION_CALL, "METRIC,…", "inclusive figures of these too (default: as many as fit)",
      0, false, cmd_annotate_add_columns},
     {"context", 'C', OPTION_NUMBER, "N",

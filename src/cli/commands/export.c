@@ -46,8 +46,8 @@ static const struct option_entry entries[] = {
     {"force", 0, OPTION_FLAG, NULL, "replace FILE if it is there", TO(force), false, NULL},
     OPTION_GROUP("What of it"),
     {"metric", 'm', OPTION_STRING, "METRIC",
-     "the figure of formats that have one: peak, leaked, bytes, count, temporary, … (default: "
-     "peak, or the first that is known)",
+     "of formats that have one: peak, leaked, bytes, count, temporary, … (default: peak, or "
+     "the first known)",
      TO(metric), false, NULL},
     {"rows", 0, OPTION_CHOICE, EXPORT_ROWS_CHOICE, "of csv and jsonl (default: functions)",
      TO(rows), false, NULL},

@@ -623,17 +623,13 @@ static size_t report_text_owners_keep_programs(struct profile_owner *rows, size_
  * each collection. Returns how many rows are left. */
 static size_t report_text_owners_join_heap(struct profile_owner *rows, size_t count)
 {
-    static const char heap[] = "Java heap";
     struct profile_owner *whole = NULL;
     size_t kept = 0;
     for (size_t i = 0; i < count; i++) {
-        const char *name =
-            rows[i].kind == PROFILE_OWNER_MAPPING && !rows[i].path ? rows[i].name : NULL;
-        bool is_part = name && !strncmp(name, heap, strlen(heap)) &&
-                       (!name[strlen(heap)] || name[strlen(heap)] == ',');
+        bool is_part = facts_is_of_java_heap(&rows[i]);
         if (is_part && whole) {
             report_text_owners_join(whole, &rows[i]);
-            whole->name = heap;
+            whole->name = FACTS_JAVA_HEAP;
             continue;
         }
         rows[kept] = rows[i];

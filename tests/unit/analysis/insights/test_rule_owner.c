@@ -45,6 +45,29 @@ static void who_has_mapped_most_of_it_is_named(void **state)
     built_free(built);
 }
 
+/* Its parts have no call path. A file of that name is none. */
+static void a_java_heap_is_one(void **state)
+{
+    (void)state;
+    struct built *built = with_owners(30 * MIB);
+    owners[0].path = owners[1].path = 0;
+    owners[0].name = "Java heap, old";
+    owners[1].name = "Java heap";
+    owners[2].name = "Java heap";
+    const struct insight *insight = the(built_ask(built), "resident-owner");
+    assert_string_equal(insight->title, "the Java heap is 75.0 % of the resident memory, 30.0 MiB");
+    assert_evidence(built, insight,
+                    "owner_bytes 31457280, mapping_count 6, resident_bytes 41943040, "
+                    "resident_share 0.750");
+    built_free(built);
+    built = with_owners(30 * MIB);
+    owners[0].path = owners[1].path = 0;
+    owners[0].name = "Java heap, old";
+    owners[1].name = "Java heaps";
+    assert_silent(built_ask(built), "resident-owner");
+    built_free(built);
+}
+
 static void half_is_not_most(void **state)
 {
     (void)state;
@@ -114,6 +137,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(who_has_mapped_most_of_it_is_named),
+        cmocka_unit_test(a_java_heap_is_one),
         cmocka_unit_test(half_is_not_most),
         cmocka_unit_test(of_an_unknown_whole_nobody_has_a_share),
         cmocka_unit_test(a_heap_that_is_next_to_nothing_has_no_peak_to_lower),
