@@ -50,11 +50,18 @@ export function makeProfiles(tidemark, tools, work) {
         fortran: null,
         compiler: null,
     };
-    /* three ranks, as a launcher would start them */
+    /* three ranks, as a launcher would start them, with a file each, so that a test can hold one back */
     for (const rank of ["0", "1", "2"])
         execFileSync(
             tidemark,
-            ["record", "-q", `--job=${at("jobs")}`, "--job-id=three", join(tools, "web_threads")],
+            [
+                "record",
+                "-q",
+                "--separate",
+                `--job=${at("jobs")}`,
+                "--job-id=three",
+                join(tools, "web_threads"),
+            ],
             {
                 stdio: ["ignore", "ignore", "inherit"],
                 env: {
