@@ -75,3 +75,34 @@ cat out | grep -o 'libcuda.so.1'
 echo "Where the functions cannot be hooked:"
 LD_LIBRARY_PATH=$PWD/cuda tidemark record -q --allocator=bfm --events=pages -o pages.tmk ./cuda_linked >/dev/null
 tidemark report --json pages.tmk | jq -r '.unseen[] | .what, .why'
+
+echo "Where the program's filter kills for what is asked about threads:"
+cat >filtered.c <<'P'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+static void *stay(void *unused) { return pause(), unused; }
+int main(void)
+{
+    struct sock_filter rows[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_newfstatat, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+    struct sock_fprog filter = {4, rows};
+    pthread_t thread;
+    pthread_create(&thread, NULL, stay, NULL);
+    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter);
+    void *library = dlopen(NULL, RTLD_NOW);
+    _exit(library && write(1, "loaded\n", 7) == 7 ? 5 : 1);
+}
+P
+cc -w -O1 -o filtered filtered.c -ldl -lpthread
+run nothing ./filtered && cat out

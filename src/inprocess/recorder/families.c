@@ -84,6 +84,21 @@ enum {
 /* jemalloc without a prefix: the only marker that does not end with "alloc". */
 static const char allocx[] = "mallocx";
 
+/* ---- Threads ---- */
+
+/* How many the process has; 0: not known. musl has no variable for that, so the kernel is asked:
+ * the directory of threads has two links and one for each thread. */
+static unsigned families_threads(void)
+{
+    struct stat facts;
+    if (c_library_is_single_threaded())
+        return 1;
+    if (permitted_calls_is_forbidden(CALL_LIMITS) ||
+        syscall(SYS_newfstatat, AT_FDCWD, "/proc/self/task", &facts, 0) != 0)
+        return 0;
+    return facts.st_nlink > 2 ? (unsigned)facts.st_nlink - 2 : 0;
+}
+
 /* ---- A module under examination ---- */
 
 /* A part of a file, mapped. */
@@ -567,16 +582,6 @@ static bool families_redescribe(const struct examination *examination, const str
     return done;
 }
 
-/* Has the process one thread? musl has no variable for that, so the kernel is asked: the directory
- * of threads has two links and one for each thread. */
-static bool families_is_alone(void)
-{
-    struct stat facts;
-    return c_library_is_single_threaded() ||
-           (syscall(SYS_newfstatat, AT_FDCWD, "/proc/self/task", &facts, 0) == 0 &&
-            facts.st_nlink == 2 + 1);
-}
-
 static bool families_may_hook(struct examination *examination)
 {
     if (families_is_hooked(examination))
@@ -585,7 +590,7 @@ static bool families_may_hook(struct examination *examination)
         families_tell(examination, WIRE_UNSEEN_WHY_REFUSED, NULL);
         return false;
     }
-    if (families_is_alone() || (examination->is_fresh && examination->is_of_device))
+    if (families_threads() == 1 || (examination->is_fresh && examination->is_of_device))
         return true;
     families_tell(examination, real_is_late() ? WIRE_UNSEEN_WHY_LATE : WIRE_UNSEEN_WHY_THREADS,
                   NULL);
@@ -1025,16 +1030,6 @@ void families_new(void)
  * waits for that, so it cannot be in the module. */
 static _Atomic unsigned families_loading;
 static _Atomic bool families_writes;
-
-static unsigned families_threads(void)
-{
-    struct stat facts;
-    if (c_library_is_single_threaded())
-        return 1;
-    return syscall(SYS_newfstatat, AT_FDCWD, "/proc/self/task", &facts, 0) == 0
-               ? (unsigned)facts.st_nlink - 2
-               : 0;
-}
 
 struct families_load families_load_begins(void)
 {
