@@ -134,6 +134,14 @@ files runs/t
 tidemark at --json runs/t peak | jq -c '[.functions[] | select(.function == "load_mesh")] | length'
 tidemark at runs/t/rank-00002.*.tmt peak | grep -c load_mesh
 
+echo "== a process that is several programs of one name, one after the other, has a trace of each"
+PMI_SIZE=1 PMI_RANK=0 tidemark record -q --trace --job=runs --job-id=i \
+    sh -c 'sleep 0.7; exec sh -c "sleep 0.7; exec sh -c \"sleep 0.7; exit\""'
+settled runs/i 0
+job_entries runs/i | sed -n 's/^profile //p' | sort | uniq -d | wc -l
+[ "$(job_entries runs/i | grep -c '^trace ')" = "$(ls runs/i | grep -c 'tmt$')" ] && echo "each its own"
+ls runs/i | grep -c 'old$'
+
 echo "== a collector that is killed"
 start 0 k stop.k0
 start 1 k stop.k1

@@ -218,12 +218,18 @@ static size_t session_reader_find_next(struct session_private *own, size_t at)
     return own->bytes;
 }
 
-/* Room that was kept for a row and never written: its process has a file of its own. */
+/* Room that was kept for a row and never written, or only as far as the profile, which comes before
+ * the row's beginning: its process has a file of its own. */
 static bool session_reader_is_hole(const struct session_private *own, size_t at, size_t end)
 {
+    enum { BEGINNING = sizeof(struct session_record) + sizeof(struct session_whole_head) };
+    const size_t magic_at = 8, magic_bytes = strlen(OWN_FILE_PACK_MAGIC);
+    size_t from = at;
     while (at < end && !own->image[at])
         at++;
-    return at == end;
+    bool has_profile = at - from >= BEGINNING && end - at >= magic_at + magic_bytes &&
+                       !memcmp(own->image + at + magic_at, OWN_FILE_PACK_MAGIC, magic_bytes);
+    return at == end || has_profile;
 }
 
 static int session_reader_read_records(struct session *session)

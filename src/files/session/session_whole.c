@@ -163,12 +163,15 @@ static int session_whole_take_place(struct session_whole_file *file, size_t byte
     return error;
 }
 
-/* Nothing was written behind it: then the place is the next row's, and the file ends before it. */
+/* Nothing was written behind it: then the place is the next row's, and the file ends before it.
+ * Else the disk gets back what it had room for, if the file system can do that. */
 static void session_whole_give_place(struct session_whole_file *file, uint64_t at, size_t bytes)
 {
     pthread_mutex_lock(&file->lock);
     if (file->end == at + bytes && ftruncate(file->fd, (off_t)at) == 0)
         file->end = at;
+    else
+        fallocate(file->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)at, (off_t)bytes);
     pthread_mutex_unlock(&file->lock);
 }
 

@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/strbuf.h"
+#include "collector/node_files.h"
 #include "procfs/process.h"
 #include "session/session_file.h"
 
@@ -151,9 +152,10 @@ static char *job_place_stem(const struct entry *entry)
 }
 
 /* The `number`-th try. An earlier image of the same process, before an exec, has the same pid and
- * often the same name. */
-static int job_place_try_name(const char *directory, const char *name, unsigned number,
-                              struct entry *entry, struct entry_writer **writer, char **path)
+ * often the same name. One that went into the node's file keeps its name, and its trace has it. */
+static int job_place_try_name(const char *directory, struct node_files *nodes, const char *name,
+                              unsigned number, struct entry *entry, struct entry_writer **writer,
+                              char **path)
 {
     struct strbuf base = STRBUF_INIT, full = STRBUF_INIT;
     strbuf_add_string(&base, name);
@@ -164,17 +166,21 @@ static int job_place_try_name(const char *directory, const char *name, unsigned 
     free(entry->profile);
     entry->profile = strbuf_detach(&base);
     int error = entry_writer_open(writer, full.data, entry);
-    if (!error) {
-        strbuf_reset(&full);
-        strbuf_addf(&full, "%s/%s", directory, entry->profile);
-        *path = strbuf_detach(&full);
+    strbuf_reset(&full);
+    strbuf_addf(&full, "%s/%s", directory, entry->profile);
+    if (!error && node_files_had(nodes, full.data)) {
+        entry_writer_discard(*writer);
+        *writer = NULL;
+        error = -EEXIST;
     }
+    if (!error)
+        *path = strbuf_detach(&full);
     strbuf_release(&full);
     return error;
 }
 
-int job_place_take(const char *directory, struct entry *entry, struct entry_writer **writer,
-                   char **path)
+int job_place_take(const char *directory, struct node_files *nodes, struct entry *entry,
+                   struct entry_writer **writer, char **path)
 {
     enum { TRIES = 10000 };
     struct strbuf place = STRBUF_INIT;
@@ -183,7 +189,7 @@ int job_place_take(const char *directory, struct entry *entry, struct entry_writ
     char *name = job_place_stem(entry);
     error = error ? error : -EEXIST;
     for (unsigned number = 1; error == -EEXIST && number < TRIES; number++)
-        error = job_place_try_name(place.data, name, number, entry, writer, path);
+        error = job_place_try_name(place.data, nodes, name, number, entry, writer, path);
     free(name);
     strbuf_release(&place);
     return error;

@@ -13,6 +13,8 @@
 #include "procfs/launcher.h"
 #include "jobdir/entry.h"
 
+struct node_files;
+
 /* Which rank of which job `pid` is: by its own environment, or else by the collector's (the program
  * may have emptied its environment). `executable`: NULL if it is not known yet. One thread at a
  * time. */
@@ -26,10 +28,11 @@ void job_place_disown(void);
 int job_place_prepare(const char *directory);
 
 /* Takes a name in `directory` (made if need be) for the process that `entry` describes: writes the
- * entry, and sets entry->profile. `path`: the profile's, malloc'd. 0 or -errno with
- * error_text()'s sentence. Threads may do so at once. */
-int job_place_take(const char *directory, struct entry *entry, struct entry_writer **writer,
-                   char **path);
+ * entry, and sets entry->profile. Names of profiles that went into one of `nodes` (NULL: none do)
+ * are taken. `path`: the profile's, malloc'd. 0 or -errno with error_text()'s sentence. Threads
+ * may do so at once. */
+int job_place_take(const char *directory, struct node_files *nodes, struct entry *entry,
+                   struct entry_writer **writer, char **path);
 
 /* The `number`-th name for the file of this collector's processes, malloc'd. */
 char *job_place_node_path(const char *directory, const char *host, unsigned number);

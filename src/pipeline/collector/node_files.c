@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "base/array.h"
+#include "base/hash.h"
+#include "base/map.h"
 #include "base/memory.h"
 #include "base/strbuf.h"
 #include "base/whole.h"
@@ -26,10 +28,12 @@ struct node_files_item {
 };
 
 struct node_files {
-    pthread_mutex_t lock; /* of the list */
+    pthread_mutex_t lock; /* of all that follows */
     struct node_files_item *items;
     size_t count, room;
     size_t inside; /* processes that have begun and not ended */
+    /* Of the paths that profiles had, by hash; two of one hash cost a name of the second. */
+    struct map names;
 };
 
 struct node_files *node_files_new(void)
@@ -48,6 +52,7 @@ void node_files_free(struct node_files *files)
         free(files->items[i].directory);
     }
     free(files->items);
+    map_release(&files->names);
     pthread_mutex_destroy(&files->lock);
     free(files);
 }
@@ -65,6 +70,27 @@ void node_files_leave(struct node_files *files)
     if (!--files->inside)
         for (size_t i = 0; i < files->count; i++)
             session_whole_rest(files->items[i].file);
+    pthread_mutex_unlock(&files->lock);
+}
+
+/* ---- Names ------------------------------------------------------------------------------- */
+
+bool node_files_had(struct node_files *files, const char *path)
+{
+    uint32_t number;
+    if (!files)
+        return false;
+    pthread_mutex_lock(&files->lock);
+    struct map_probe probe = map_probe(&files->names, hash_bytes(path, strlen(path)));
+    bool had = map_next(&probe, &number);
+    pthread_mutex_unlock(&files->lock);
+    return had;
+}
+
+static void node_files_keep_name(struct node_files *files, const char *path)
+{
+    pthread_mutex_lock(&files->lock);
+    map_add(&files->names, hash_bytes(path, strlen(path)), 0);
     pthread_mutex_unlock(&files->lock);
 }
 
@@ -160,6 +186,7 @@ int node_files_take(struct node_files *files, const char *path, const char *host
     free(bytes);
     if (error)
         return error;
+    node_files_keep_name(files, path);
     unlink(path);
     if (asprintf(operand, "%s@%d", session_whole_path(file), (int)row->pid) < 0)
         memory_exhausted();

@@ -8,6 +8,7 @@
 #ifndef TIDEMARK_COLLECTOR_NODE_FILES_H
 #define TIDEMARK_COLLECTOR_NODE_FILES_H
 
+#include <stdbool.h>
 #include "session/session_file.h"
 
 struct node_files;
@@ -19,6 +20,9 @@ void node_files_free(struct node_files *files); /* NULL is nothing */
  * open. */
 void node_files_enter(struct node_files *files);
 void node_files_leave(struct node_files *files);
+
+/* Had a profile that is in a file now this path? Its name stays its own. NULL has none. */
+bool node_files_had(struct node_files *files, const char *path);
 
 /* Appends the complete profile at `path`, with its process's last entry as text, to the file of its
  * directory, and removes `path`. From any thread; none waits for another's writing. `operand`:

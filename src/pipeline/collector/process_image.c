@@ -74,7 +74,8 @@ bool process_image_take_place(struct process_image *image)
                                               .parent = image->parent,
                                               .start_unix_ns = image->start_unix_ns,
                                               .uses_mpi = image->uses_mpi,
-                                              .recorded_ranks = image->options.recorded_ranks};
+                                              .recorded_ranks = image->options.recorded_ranks,
+                                              .nodes = image->options.nodes};
     int status = process_image_entry_take(&image->entry, image->options.job, &owner, &image->path);
     if (status == 0 && image->options.nodes && !image->in_nodes) {
         node_files_enter(image->options.nodes);

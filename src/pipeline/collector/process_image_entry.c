@@ -44,7 +44,7 @@ int process_image_entry_take(struct process_image_entry *entry, const char *dire
         return 0;
     entry_release(&entry->entry);
     process_image_entry_describe(&entry->entry, owner);
-    return job_place_take(directory, &entry->entry, &entry->writer, path);
+    return job_place_take(directory, owner->nodes, &entry->entry, &entry->writer, path);
 }
 
 static void process_image_entry_see_module(void *context, const struct wire_module *module)

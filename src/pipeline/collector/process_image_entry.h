@@ -11,6 +11,8 @@
 #include "jobdir/entry.h"
 #include "replay/replay.h"
 
+struct node_files;
+
 struct process_image_entry {
     struct entry entry;
     struct entry_writer *writer; /* NULL: it has no place */
@@ -24,6 +26,7 @@ struct process_image_entry_owner {
     int64_t start_unix_ns;
     bool uses_mpi;
     const char *recorded_ranks; /* NULL: all */
+    struct node_files *nodes;   /* NULL: processes keep files of their own */
 };
 
 /* Takes a place in the directory of jobs, if the entry has none yet; `path` is then the profile's,

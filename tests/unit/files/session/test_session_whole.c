@@ -17,6 +17,7 @@
 #include <cmocka.h>
 #include "../profile/scratch.h"
 #include "base/error.h"
+#include "base/own_file.h"
 #include "session/session_file.h"
 #include "session/session_whole.h"
 
@@ -197,6 +198,34 @@ static void room_that_was_never_written_is_no_damage(void **state)
     session_free(session);
 }
 
+/* The collector was killed, or the file is read, between a row's profile and its beginning. */
+static void a_row_that_was_not_finished_is_no_damage(void **state)
+{
+    enum { FINISHED_PART = 30 };
+    (void)state;
+    write_rows("unfinished");
+    off_t bytes = row_bytes("unfinished"), profile_at = 16 + 2 * bytes - PROFILE_BYTES;
+    char zeros[500] = "";
+    change("unfinished", 16 + bytes, zeros, (size_t)bytes - PROFILE_BYTES);
+    struct session *session = list("unfinished");
+    assert_int_equal(session->lost_bytes, bytes); /* what is there is no profile */
+    session_free(session);
+    change("unfinished", profile_at + 8, OWN_FILE_PACK_MAGIC, 8);
+    session = list("unfinished");
+    assert_int_equal(session->count, ROWS - 1);
+    assert_int_equal(session->lost_bytes, 0);
+    session_free(session);
+    assert_int_equal(truncate(scratch("unfinished"), profile_at + FINISHED_PART), 0);
+    session = list("unfinished");
+    assert_int_equal(session->count, 1);
+    assert_int_equal(session->lost_bytes, 0);
+    session_free(session);
+    change("unfinished", 16 + bytes + 50, "x", 1); /* a beginning of which most is gone */
+    session = list("unfinished");
+    assert_int_equal(session->lost_bytes, bytes - PROFILE_BYTES + FINISHED_PART);
+    session_free(session);
+}
+
 static void a_full_disk_leaves_no_part_of_a_row(void **state)
 {
     struct rlimit before, less;
@@ -289,6 +318,7 @@ int main(void)
         cmocka_unit_test(a_length_that_leads_astray_costs_that_row_alone),
         cmocka_unit_test(a_file_that_was_cut_off_has_all_before),
         cmocka_unit_test(room_that_was_never_written_is_no_damage),
+        cmocka_unit_test(a_row_that_was_not_finished_is_no_damage),
         cmocka_unit_test(a_full_disk_leaves_no_part_of_a_row),
         cmocka_unit_test(threads_append_at_once),
         cmocka_unit_test(a_file_that_rested_goes_on),
