@@ -83,7 +83,7 @@ cat err
 
 # It is split into words as a shell does.
 rm -f -- *.tmk
-for words in "-q -o 'two words.%p.tmk'" '-q -o two\ words.%p.tmk' "-o 'two words"; do
+for words in "-q -o 'two words.%p.tmk'" '-q -o two\ words.%p.tmk' "-o 'two words" '-q -o two words.tmk'; do
     LD_PRELOAD=$library TIDEMARK_OPTIONS=$words "$VICTIMS/basic" 1 2>err
     echo "status $?, $(ls -- *.tmk | sed 's/\.[0-9]*\.tmk/.tmk/')"
     cat err

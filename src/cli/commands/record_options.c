@@ -559,6 +559,18 @@ static char **record_split_words(char *text, int *count)
     return NULL;
 }
 
+/* There is no program to start: "-o my runs/x.tmk" without quotes would write to "my". */
+static bool record_parse_words(char **words, int count, struct record_options *options)
+{
+    int operand = options_parse(&record_command, count, words, options);
+    if (operand >= 0 && operand < count)
+        options_usage_error(&record_command,
+                            "TIDEMARK_OPTIONS has options alone, and '%s' is none (blanks part "
+                            "words, quotes keep them)",
+                            words[operand]);
+    return operand == count;
+}
+
 void record_options_from_environment(struct record_options *options)
 {
     int count = 0;
@@ -566,8 +578,8 @@ void record_options_from_environment(struct record_options *options)
     *options = record_options_default();
     char *copy = strdup(text ? text : ""); /* never freed: options point into it */
     char **words = record_split_words(copy, &count);
-    bool wrong = !words || options_parse(&record_command, count, words, options) < 0 ||
-                 record_options_check(options) != 0;
+    bool wrong =
+        !words || !record_parse_words(words, count, options) || record_options_check(options) != 0;
     free(words);
     if (!wrong && options->allocator) {
         options_usage_error(
