@@ -70,20 +70,27 @@ static void rule_owner_add_paths(const struct inquiry *inquiry, struct insight *
     insight_add_top(inquiry, insight, &top, INSIGHT_BYTES);
 }
 
-static void rule_owner_report(struct inquiry *inquiry, const struct owner_sum *owner,
-                              uint32_t sample, uint64_t resident)
+static struct insight *rule_owner_begin(struct inquiry *inquiry, const struct owner_sum *owner,
+                                        uint64_t resident)
 {
-    const struct site site = {.frame = owner->frame};
     struct insight *insight = insight_begin(inquiry, owner->bytes, resident, INSIGHT_BYTES);
     insight_leads_infos(insight);
-    insight_title(insight, "%s has mapped %s of the resident memory, %s",
-                  inquiry_site_name(inquiry, &site).text,
-                  human_percent((double)owner->bytes, (double)resident).text,
-                  human_bytes(owner->bytes).text);
     insight_add_bytes(insight, "owner_bytes", owner->bytes);
     insight_add_count(insight, "mapping_count", owner->count);
     insight_add_bytes(insight, "resident_bytes", resident);
     insight_add_share(insight, "resident_share", insight->cost);
+    return insight;
+}
+
+static void rule_owner_report(struct inquiry *inquiry, const struct owner_sum *owner,
+                              uint32_t sample, uint64_t resident)
+{
+    const struct site site = {.frame = owner->frame};
+    struct insight *insight = rule_owner_begin(inquiry, owner, resident);
+    insight_title(insight, "%s has mapped %s of the resident memory, %s",
+                  inquiry_site_name(inquiry, &site).text,
+                  human_percent((double)owner->bytes, (double)resident).text,
+                  human_bytes(owner->bytes).text);
     rule_owner_add_paths(inquiry, insight, owner, sample);
     insight->advice = "This program's memory is here, not in blocks of malloc: tidemark report "
                       "--of=mapped has the tables and curves of it.";
@@ -107,15 +114,10 @@ static struct owner_sum rule_owner_java_heap(const struct profile *profile, uint
 static void rule_owner_report_java_heap(struct inquiry *inquiry, const struct owner_sum *heap,
                                         uint64_t resident)
 {
-    struct insight *insight = insight_begin(inquiry, heap->bytes, resident, INSIGHT_BYTES);
-    insight_leads_infos(insight);
+    struct insight *insight = rule_owner_begin(inquiry, heap, resident);
     insight_title(insight, "the Java heap is %s of the resident memory, %s",
                   human_percent((double)heap->bytes, (double)resident).text,
                   human_bytes(heap->bytes).text);
-    insight_add_bytes(insight, "owner_bytes", heap->bytes);
-    insight_add_count(insight, "mapping_count", heap->count);
-    insight_add_bytes(insight, "resident_bytes", resident);
-    insight_add_share(insight, "resident_share", insight->cost);
     insight->advice = "This program's memory is here, not in blocks of malloc. -Xmx bounds it, and "
                       "jcmd PID GC.class_histogram says which classes fill it.";
 }

@@ -238,8 +238,9 @@ static void collect_alone(const struct collector_options *options, int snapshot_
 }
 
 /* Signals of a terminal and of a process group are for the program alone. A node's collector stays
- * in the session of its ranks, because Linux shares processors between sessions first
- * (sched_autogroup), and ranks that sleep for 100 us at a time got 96 % of them (decision 910). */
+ * in the session of its ranks. Linux shares processors between sessions first (sched_autogroup),
+ * and a session of ranks that sleep for 100 us at a time got 96 % of all processor time (decision
+ * 910). */
 static void cmd_collect_leave_signals(const struct collector_options *options)
 {
     if (!options->node || setpgid(0, 0) < 0)

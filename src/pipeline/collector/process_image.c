@@ -176,8 +176,9 @@ static void process_image_see_budget(struct process_image *image, uint64_t now_n
 
 /* ---- The collector's own memory ---- */
 
-/* Of a pause on a node with more ranks than processors. Woken by a ring with little room, by
- * questions and by the end, a thread that sleeps longer misses nothing but readings of memory. */
+/* The longest pause. It is longer on a node with more ranks than processors. A ring with little
+ * room, a question and the end wake the thread, so a long pause misses nothing but readings of
+ * memory. */
 static uint64_t process_image_most_ns(uint64_t most_ns)
 {
     enum { CROWD_LEAST = 4, CROWD_MOST = 32 };
@@ -185,7 +186,7 @@ static uint64_t process_image_most_ns(uint64_t most_ns)
     return crowd > CROWD_LEAST ? most_ns * crowd / CROWD_LEAST : most_ns;
 }
 
-/* Pauses are longer on such a node. */
+/* All pauses are longer on such a node. */
 static uint64_t process_image_pause_ns(uint64_t pause_ns, uint64_t most_ns)
 {
     pause_ns *= quota_crowd();
