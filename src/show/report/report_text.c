@@ -486,6 +486,18 @@ static void report_text_add_map_calls(struct strbuf *line, const struct program_
         strbuf_addf(line, ", %s reserved and not used", figure_human_bytes(reserved).text);
 }
 
+/* What such a call takes back is not counted: only growth is. */
+static void report_text_add_brk_calls(struct strbuf *line, const struct program_metrics *program)
+{
+    if (!figure_positive(program->brk_count))
+        return;
+    bool is_one = figure_equal(program->brk_count, figure_of(1));
+    strbuf_addf(line, "%sheap grown by %s in %s call%s of brk",
+                figure_zero(program->total.map_count) ? "" : ", ",
+                figure_human_bytes(program->brk_bytes).text,
+                figure_human_exact(program->brk_count).text, is_one ? "" : "s");
+}
+
 static void report_text_add_mapped(struct report_text *text)
 {
     const struct program_metrics *program = &text->profile->program;
@@ -497,8 +509,11 @@ static void report_text_add_mapped(struct report_text *text)
                     figure_human_bytes(program->mapped.peak_bytes).text,
                     figure_human_duration(program->mapped.peak_ticks).text,
                     figure_human_bytes(program->mapped.live_bytes).text);
-    report_text_add_map_calls(&line, program);
-    report_text_add_unmapped(&line, program);
+    if (!figure_zero(program->total.map_count)) {
+        report_text_add_map_calls(&line, program);
+        report_text_add_unmapped(&line, program);
+    }
+    report_text_add_brk_calls(&line, program);
     report_part_label(text, "mapped");
     report_part_wrapped(text, line.data);
     strbuf_release(&line);

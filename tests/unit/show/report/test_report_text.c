@@ -320,6 +320,28 @@ static void lengths_that_do_not_add_up_are_not_added(void **state)
     *mapped = before;
 }
 
+/* Maxima's allocator never calls mmap. */
+static void a_grown_heap_is_told(void **state)
+{
+    (void)state;
+    const struct report_options options = usual();
+    struct program_metrics *program = &profile->program, before = *program;
+    program->brk_count = figure_of(3);
+    program->brk_bytes = figure_of(5 << 20);
+    char *text = text_of(&options);
+    assert_non_null(strstr(text, "2 calls of mmap"));
+    assert_non_null(strstr(text, "heap grown by 5.00 MiB in 3"));
+    free(text);
+    program->total.map_count = program->unmap_count = figure_of(0);
+    program->brk_count = figure_of(1);
+    text = text_of(&options);
+    assert_null(strstr(text, "of mmap"));
+    assert_null(strstr(text, "munmap"));
+    assert_non_null(strstr(text, "heap grown by 5.00 MiB in 1 call of brk"));
+    free(text);
+    *program = before;
+}
+
 static void set_fact(const char *key, const char *value)
 {
     for (size_t i = 0; i < profile->meta_count; i++)
@@ -384,6 +406,7 @@ int main(void)
         cmocka_unit_test(the_summary_shows_no_more_than_is_read_for_it),
         cmocka_unit_test(a_peak_of_nothing_is_at_no_moment),
         cmocka_unit_test(lengths_that_do_not_add_up_are_not_added),
+        cmocka_unit_test(a_grown_heap_is_told),
         cmocka_unit_test(whose_blocks_were_freed_is_said_as_far_as_it_is_known),
         cmocka_unit_test(a_filter_is_checked),
         cmocka_unit_test(what_was_not_recorded_is_not_shown_but_said),
