@@ -156,7 +156,7 @@ static void diff_set_scales(struct diff *difference)
 static void diff_scale_tree(struct diff *difference)
 {
     struct diff_tree *tree = &difference->own->tree;
-    for (size_t i = 0; i < tree->leaf_count * tree->run_count; i++) {
+    for (size_t i = 0; i < tree->figure_count * tree->run_count; i++) {
         double scale = difference->scale[i % tree->run_count];
         tree->values[i] *= scale;
         if (tree->variances)
@@ -175,7 +175,7 @@ static uint32_t diff_function_of(const struct diff_private *own, uint32_t node)
  * the first only. */
 static void diff_add_leaf(struct diff_private *own, uint32_t leaf, bool inclusive, uint32_t *stamps)
 {
-    size_t runs = own->tree.run_count, from = (own->tree.nodes[leaf].leaf - 1) * runs;
+    size_t runs = own->tree.run_count, from = (diff_tree_figures_of(&own->tree, leaf) - 1) * runs;
     for (uint32_t node = leaf; node; node = own->tree.nodes[node].parent) {
         uint32_t function = diff_function_of(own, node);
         if (stamps[function] == leaf)
@@ -201,8 +201,8 @@ static int diff_sum_functions(struct diff *difference)
         own->variance_by_function = calloc(cells + 1, sizeof *own->variance_by_function);
     bool complete =
         stamps && own->by_function && (own->variance_by_function || !own->tree.variances);
-    for (uint32_t i = 1; complete && i < own->tree.node_count; i++)
-        if (own->tree.nodes[i].leaf)
+    for (uint32_t i = (uint32_t)own->tree.first_leaf; complete && i < own->tree.node_count; i++)
+        if (diff_tree_figures_of(&own->tree, i))
             diff_add_leaf(own, i, difference->options.inclusive, stamps);
     free(stamps);
     return complete ? 0 : -ENOMEM;
@@ -267,14 +267,14 @@ static int diff_list_functions(struct diff *difference)
 static int diff_list_paths(struct diff *difference)
 {
     const struct diff_tree *tree = &difference->own->tree;
-    difference->paths = calloc(tree->leaf_count + 1, sizeof *difference->paths);
+    difference->paths = calloc(tree->figure_count + 1, sizeof *difference->paths);
     if (!difference->paths)
         return -ENOMEM;
-    for (uint32_t i = 1; i < tree->node_count; i++)
-        if (tree->nodes[i].leaf)
+    for (uint32_t i = (uint32_t)tree->first_leaf; i < tree->node_count; i++)
+        if (diff_tree_figures_of(tree, i))
             difference->paths[difference->path_count++] =
                 (struct diff_path){i, diff_figure_at(difference, tree->values, tree->variances,
-                                                     tree->nodes[i].leaf - 1)};
+                                                     diff_tree_figures_of(tree, i) - 1)};
     qsort(difference->paths, difference->path_count, sizeof *difference->paths,
           diff_paths_by_growth);
     return 0;
@@ -284,7 +284,7 @@ static void diff_sum_all(struct diff *difference)
 {
     const struct diff_tree *tree = &difference->own->tree;
     double values[DIFF_RUNS_MAX] = {0}, variances[DIFF_RUNS_MAX] = {0};
-    for (size_t i = 0; i < tree->leaf_count * tree->run_count; i++) {
+    for (size_t i = 0; i < tree->figure_count * tree->run_count; i++) {
         values[i % tree->run_count] += tree->values[i];
         variances[i % tree->run_count] += tree->variances ? tree->variances[i] : 0;
     }
@@ -294,18 +294,21 @@ static void diff_sum_all(struct diff *difference)
 
 /* ---- Making -------------------------------------------------------------------------------- */
 
-static int diff_pass_over(struct diff *difference, bool *const *hidden)
+static int diff_join_paths(struct diff *difference, bool *const *hidden)
 {
     struct diff_private *own = difference->own;
+    struct diff_steps steps[DIFF_RUNS_MAX] = {0};
     int error = 0;
     for (size_t i = 0; i < difference->run_count && !error; i++)
-        error = diff_tree_say_calls(&own->tree, &own->sites, &own->identities, i,
-                                    &difference->runs[i], hidden[i]);
+        error = diff_steps_make(&steps[i], &own->sites, own->identities.by_key[i],
+                                &difference->runs[i], hidden[i], difference->callers_only);
     if (!error)
         error = calls_align(&own->sites);
-    for (size_t i = 0; i < difference->run_count && !error; i++)
-        error = diff_tree_add_run(&own->tree, &own->sites, &own->identities, i,
-                                  &difference->runs[i], hidden[i]);
+    if (!error)
+        error =
+            diff_tree_make(&own->tree, &own->sites, steps, difference->runs, difference->run_count);
+    for (size_t i = 0; i < difference->run_count; i++)
+        diff_steps_release(&steps[i]);
     return error;
 }
 
@@ -354,7 +357,7 @@ static int diff_name_and_pass(struct diff *difference)
         if (difference->options.hide_std && !difference->callers_only)
             diff_find_wrappers(difference, i, hidden[i]);
     if (!error)
-        error = diff_pass_over(difference, hidden);
+        error = diff_join_paths(difference, hidden);
     for (size_t i = 0; i < difference->run_count; i++)
         free(hidden[i]);
     return error;
@@ -392,10 +395,8 @@ int diff_make(struct diff *difference, const struct diff_run *runs, size_t run_c
     difference->own = calloc(1, sizeof *difference->own);
     if (!difference->own)
         return -ENOMEM;
-    difference->own->tree.run_count = run_count;
-    difference->own->tree.callers_only = difference->callers_only =
-        diff_has_callers_only(runs, run_count, true) &&
-        diff_has_callers_only(runs, run_count, false);
+    difference->callers_only = diff_has_callers_only(runs, run_count, true) &&
+                               diff_has_callers_only(runs, run_count, false);
     diff_set_scales(difference);
     int error = diff_name_and_pass(difference);
     if (!error)
@@ -467,7 +468,7 @@ double diff_function_value(const struct diff *difference, uint32_t identity, siz
 double diff_path_value(const struct diff *difference, uint32_t node, size_t run)
 {
     const struct diff_tree *tree = &difference->own->tree;
-    return tree->values[(tree->nodes[node].leaf - 1) * tree->run_count + run];
+    return tree->values[(diff_tree_figures_of(tree, node) - 1) * tree->run_count + run];
 }
 
 bool diff_frame_next(const struct diff *difference, uint32_t *node, struct diff_frame *frame)

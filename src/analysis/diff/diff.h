@@ -15,8 +15,8 @@
  *
  * `identity` gives functions numbers by name over all profiles. `call_alignment` has the calls in
  * each function, and `align` puts those of both groups in line by dynamic programming over order
- * and distances. `diff_tree` is the call paths of all runs as one. diff.c has means and noise:
- * Student's t, or the error bars of samples. */
+ * and distances. `diff_steps` is the call paths of one run level by level, `diff_tree` those of all
+ * runs as one. diff.c has means and noise: Student's t, or the error bars of samples. */
 #ifndef TIDEMARK_DIFF_DIFF_H
 #define TIDEMARK_DIFF_DIFF_H
 

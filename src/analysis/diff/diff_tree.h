@@ -6,47 +6,37 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "base/map.h"
 #include "diff/call_alignment.h"
 #include "diff/diff.h"
-#include "diff/identity.h"
+#include "diff/diff_steps.h"
 
 struct diff_tree {
     struct diff_tree_node {
         uint32_t parent; /* smaller than its own */
         uint32_t site;   /* index into the call sites */
-        uint32_t leaf;   /* index + 1 into the figures; 0: none */
-        /* private; of the first children, the one added last, and the one before; 0: none */
-        uint32_t child, sibling;
-    } * nodes; /* [0] is the root */
-    size_t node_count, leaf_count, run_count;
-    double *values; /* by leaf, run */
+    } * nodes;           /* [0] is the root; leaves come last, in the order of runs and sites */
+    size_t node_count, first_leaf, run_count;
+    uint32_t *figures_of; /* by leaf: its place in the figures, + 1; 0: it has none */
+    size_t figure_count;
+    double *values; /* by place, run */
     /* Likewise, in bytes^2; of a run that is whole what a sample of it would have; NULL: nothing
      * was sampled, or a sample does not tell how sure the metric is. */
     double *variances;
-    uint32_t **at_site; /* by run and its sites: the node that allocates; 0: does not count */
-    bool callers_only;  /* paths are their innermost frame, whatever it is: a run has no more */
+    uint32_t **at_site; /* by run and its sites: the leaf; 0: does not count */
     /* private */
-    size_t node_capacity, leaf_capacity;
-    /* By run: the calls on its paths by their numbers, in the order of the walk, until the second
-     * walk has taken them. */
-    struct said_calls {
-        uint32_t *numbers;
-        size_t count, capacity;
-    } * said;
-    struct map more_children; /* those that have no place among the first, by parent and site */
+    size_t figure_room;
 };
 
-/* Adds the calls on the paths of one run that count to `sites`, before calls_align(). 0 or
- * -ENOMEM. */
-int diff_tree_say_calls(struct diff_tree *tree, struct calls *sites,
-                        const struct identities *identities, size_t number,
-                        const struct diff_run *run, const bool *hidden);
-/* Adds the run's paths, without figures. */
-int diff_tree_add_run(struct diff_tree *tree, const struct calls *sites,
-                      const struct identities *identities, size_t number,
-                      const struct diff_run *run, const bool *hidden);
-/* The figures of all runs that were added, in place of those of another metric. */
+/* The place of a leaf's figures, + 1; 0: it has none. */
+static inline uint32_t diff_tree_figures_of(const struct diff_tree *tree, uint32_t leaf)
+{
+    return tree->figures_of[leaf - tree->first_leaf];
+}
+
+/* Joins the runs' paths, without figures. `steps`, one for each run, are used up. 0 or -ENOMEM. */
+int diff_tree_make(struct diff_tree *tree, const struct calls *calls, struct diff_steps *steps,
+                   const struct diff_run *runs, size_t run_count);
+/* The figures of all runs, in place of those of another metric. */
 int diff_tree_fill(struct diff_tree *tree, const struct diff_run *runs, int metric);
 void diff_tree_release(struct diff_tree *tree);
 

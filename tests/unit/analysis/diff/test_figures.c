@@ -194,6 +194,116 @@ static void one_frame_calls_many(void **state)
     }
 }
 
+/* ---- Paths, against texts of them ---------------------------------------------------------- */
+
+enum { TEXT_BYTES = 4096 };
+
+struct told_path {
+    char text[TEXT_BYTES]; /* "f3:304 f1:102 …", from the innermost frame outwards */
+    double value;
+};
+
+static void add_frame(char *text, const char *name, uint32_t line)
+{
+    size_t used = strlen(text);
+    assert_true(snprintf(text + used, TEXT_BYTES - used, "%s:%u ", name, line) <
+                (int)(TEXT_BYTES - used));
+}
+
+static void add_path(struct told_path *paths, size_t *count, const char *text, double value)
+{
+    size_t at = 0;
+    while (at < *count && strcmp(paths[at].text, text))
+        at++;
+    if (at == *count)
+        strcpy(paths[(*count)++].text, text);
+    paths[at].value += value;
+}
+
+/* Of each way of the profile what its sites have together. */
+static size_t paths_of_profile(const struct profile *profile, struct told_path *paths)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < profile->site_count; i++) {
+        char text[TEXT_BYTES] = "";
+        double value = figure_double(profile->sites[i].metrics.at_peak_bytes);
+        uint32_t node = profile->sites[i].path;
+        if (!node)
+            add_frame(text, "[no call path]", 0);
+        for (; node; node = profile->nodes[node].parent) {
+            const struct profile_code *code = &profile->codes[profile->nodes[node].location];
+            for (uint32_t at = code->first_line; at < code->first_line + code->line_count; at++)
+                add_frame(text, profile->functions[profile->lines[at].function].name,
+                          profile->lines[at].line);
+        }
+        if (value != 0)
+            add_path(paths, &count, text, value);
+    }
+    return count;
+}
+
+static size_t paths_of_run(const struct diff *difference, size_t run, struct told_path *paths)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < difference->path_count; i++) {
+        char text[TEXT_BYTES] = "";
+        uint32_t node = difference->paths[i].node;
+        struct diff_frame frame;
+        double value = diff_path_value(difference, node, run);
+        while (diff_frame_next(difference, &node, &frame))
+            add_frame(text, frame.function, frame.line[run]);
+        if (value != 0)
+            add_path(paths, &count, text, value);
+    }
+    return count;
+}
+
+static int by_text(const void *left, const void *right)
+{
+    return strcmp(((const struct told_path *)left)->text, ((const struct told_path *)right)->text);
+}
+
+static void check_paths(const struct diff *difference, const struct profile *profile, size_t run)
+{
+    struct told_path *wanted = calloc(2 * (profile->site_count + 1), sizeof *wanted);
+    struct told_path *told = wanted + profile->site_count + 1;
+    size_t count = paths_of_profile(profile, wanted);
+    assert_int_equal(paths_of_run(difference, run, told), count);
+    qsort(wanted, count, sizeof *wanted, by_text);
+    qsort(told, count, sizeof *told, by_text);
+    for (size_t i = 0; i < count; i++) {
+        assert_string_equal(told[i].text, wanted[i].text);
+        assert_true(told[i].value == wanted[i].value);
+    }
+    free(wanted);
+}
+
+/* Deep ones and shallow ones, inlined frames, several sites on one way. */
+static void paths_are_those_of_the_profiles(void **state)
+{
+    (void)state;
+    uint64_t seed = (uint64_t)time(NULL) * 1000;
+    printf("seed %llu\n", (unsigned long long)seed);
+    for (uint64_t round = 0; round < 60; round++) {
+        struct profile *profiles[2];
+        for (uint64_t i = 0; i < 2; i++) {
+            struct profile *profile = profiles[i] = named_profile(seed + round + 7919 * i, 0);
+            for (size_t line = 1; line < profile->line_count; line++)
+                if (!profile->lines[line].function)
+                    profile->lines[line] = (struct profile_line){.function = 1, .line = 100};
+            for (size_t code = 0; code < profile->code_count; code++)
+                profile->codes[code].mark = 0;
+        }
+        const struct diff_run runs[] = {{profiles[0], "a", 0, NULL}, {profiles[1], "b", 1, NULL}};
+        struct diff difference = compare(runs, 2, round & 1);
+        check_paths(&difference, profiles[0], 0);
+        check_paths(&difference, profiles[1], 1);
+        diff_release(&difference);
+        random_profile_free(profiles[0]);
+        random_profile_free(profiles[1]);
+    }
+}
+
 static void noise_is_students(void **state)
 {
     (void)state;
@@ -310,6 +420,7 @@ int main(void)
         cmocka_unit_test(another_metric_is_another_diff),
         cmocka_unit_test(a_rebuild_that_moves_functions_changes_nothing),
         cmocka_unit_test(one_frame_calls_many),
+        cmocka_unit_test(paths_are_those_of_the_profiles),
         cmocka_unit_test(noise_is_students),
         cmocka_unit_test(a_sample_is_noisy),
         cmocka_unit_test(what_a_sample_has_not_seen_is_not_gone),
