@@ -154,6 +154,13 @@ echo "status $?"
 query k.tmk "SELECT value FROM meta WHERE key = 'end'"
 rm -f ./*.tmk ./*.db ./x.*
 
+# Lines of scripts need the recorder's own hooks.
+tidemark record -q --allocator=bfm --events=pages -o perl.tmk perl -e 'my @many = (1 .. 100000)'
+tidemark report perl.tmk | tr -s ' \n' ' ' | grep -o "call paths have no functions of scripts: Perl's"
+tidemark record -q -o exact.tmk perl -e 'my @many = (1 .. 1000)'
+tidemark report exact.tmk | grep -c 'functions of scripts'
+rm -f ./*.tmk
+
 # Not to be had together.
 while read -r options; do
     # shellcheck disable=SC2086 # options are words

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "format/names.h"
 #include "model/figure_human.h"
+#include "model/interpreter.h"
 
 uint64_t facts_number(const struct profile *profile, const char *key)
 {
@@ -776,6 +777,17 @@ static void facts_add_native_scripts(struct strbuf *out, const struct profile *p
              "from its beginning can)\n");
 }
 
+static void facts_add_scripts_of_pages(struct strbuf *out, const struct profile *profile)
+{
+    const char *path = profile_get(profile, PROFILE_META_EXECUTABLE);
+    const char *language = path ? interpreter_language(path) : NULL;
+    if (language && profile->pages)
+        strbuf_addf(out,
+                    "call paths have no functions of scripts: %s's frames are not read with "
+                    "--events=pages, and without it they are\n",
+                    language);
+}
+
 /* Says whose the freed blocks were, as far as the way of recording tells. */
 static void facts_add_foreign_frees(struct strbuf *out, const struct profile *profile)
 {
@@ -823,6 +835,7 @@ void facts_add_warnings(struct strbuf *out, const struct profile *profile)
         "module was loaded with RTLD_DEEPBIND: what its constructors allocated is not seen",
         "modules were loaded with RTLD_DEEPBIND: what their constructors allocated is not seen");
     facts_add_native_scripts(out, profile);
+    facts_add_scripts_of_pages(out, profile);
     facts_add_unfollowed(out, profile);
     /* enum symbols_quality: 0 no file, 1 changed since, 2 exported names only, 5 not unpacked */
     facts_add_modules(out, profile, 1, "changed since the recording, so without names");
