@@ -97,6 +97,7 @@ echo "== the chain"
 tidemark held --json --path-to "$address" "$pid" |
     jq -r '.chain[] | "\(.kind) \(.name) \(.function) \(.bytes) +\(.pointer_offset) \(.target_offset)"'
 tidemark held --path-to "$address" "$pid" | wc -l
+tidemark held --path-to "$((address))" "$pid" | wc -l # as JSON has it
 try tidemark held --path-to 0x10 "$pid"
 sentence "0x10 is in no block"
 echo "== its snapshots are gone"

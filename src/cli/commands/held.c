@@ -26,12 +26,13 @@ struct arguments {
 
 #define TO(field) OPTION_TO(struct arguments, field)
 
+/* Digits alone are decimal, as JSON prints an address. */
 static int cmd_held_take_address(void *target, const char *value)
 {
     struct arguments *arguments = target;
     char *end;
     errno = 0;
-    arguments->path_to = strtoull(value, &end, 16);
+    arguments->path_to = strtoull(value, &end, strpbrk(value, "abcdefxABCDEFX") ? 16 : 10);
     if (!errno && *value && !*end && arguments->path_to)
         return 0;
     output_complainf("held", "'%s' is no address (such as 0x55d0c1a2b3c0)", value);
