@@ -266,6 +266,8 @@ struct wrappers_search {
     size_t pair_count, pair_room;
     uint32_t *below; /* by node: sites below it with a shown frame on the way */
     bool *is_site;   /* by node */
+    bool
+        *is_on_way; /* by node: it is a site or below it there is one; the others are passed over */
 };
 
 /* How often the pair was counted, these times included. */
@@ -337,6 +339,8 @@ static void wrapper_find_frames(struct wrappers_search *search)
             search->frames[i] = (struct caller_frames){NO_FRAME, NO_FRAME};
     for (size_t i = 1; i < profile->node_count; i++) {
         search->is_moved[i] = false;
+        if (!search->is_on_way[i])
+            continue;
         if (is_first || search->is_moved[profile->nodes[i].parent] ||
             search->is_fresh[profile->nodes[i].location])
             wrapper_find_frames_of(search, i);
@@ -653,6 +657,15 @@ static bool wrapper_take_all_sites(struct wrappers_search *search)
     return true;
 }
 
+static void wrapper_mark_ways(struct wrappers_search *search)
+{
+    const struct profile *profile = search->profile;
+    for (size_t i = profile->node_count; i-- > 1;) {
+        search->is_on_way[i] |= search->is_site[i];
+        search->is_on_way[profile->nodes[i].parent] |= search->is_on_way[i];
+    }
+}
+
 static bool wrapper_search_begin(struct wrappers_search *search)
 {
     const struct profile *profile = search->profile;
@@ -666,10 +679,12 @@ static bool wrapper_search_begin(struct wrappers_search *search)
     search->is_fresh = calloc(profile->code_count + 1, sizeof *search->is_fresh);
     search->below = calloc(profile->node_count + 1, sizeof *search->below);
     search->is_site = calloc(profile->node_count + 1, sizeof *search->is_site);
+    search->is_on_way = calloc(profile->node_count + 1, sizeof *search->is_on_way);
     if (!search->askers || !search->code_of_line || !search->function_of_line || !search->frames ||
         !search->sum_of_line || !search->is_moved || !search->is_fresh || !search->below ||
-        !search->is_site || !wrapper_take_all_sites(search))
+        !search->is_site || !search->is_on_way || !wrapper_take_all_sites(search))
         return false;
+    wrapper_mark_ways(search);
     for (size_t i = 0; i < profile->code_count; i++)
         wrapper_place_lines(search, (uint32_t)i);
     wrapper_name_all(search);
@@ -689,6 +704,7 @@ static void wrapper_search_end(struct wrappers_search *search)
     free(search->pairs);
     free(search->below);
     free(search->is_site);
+    free(search->is_on_way);
     free(search->sum_of_line);
     map_release(&search->sum_map);
     map_release(&search->map);

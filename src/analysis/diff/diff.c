@@ -218,13 +218,53 @@ static struct diff_figure diff_figure_at(const struct diff *difference, const do
                             variances ? variances + from : NULL);
 }
 
-/* What is not known stands between what has grown and what has shrunk. */
-static int diff_by_growth(const struct diff_figure *left, const struct diff_figure *right)
+/* A number that rises as growth falls. What is not known stands between what has grown and what has
+ * shrunk. */
+static uint64_t diff_growth_rank(const struct diff_figure *figure)
 {
-    double a = diff_of(left), b = diff_of(right);
-    a = isnan(a) ? 0 : a;
-    b = isnan(b) ? 0 : b;
-    return a > b ? -1 : a < b;
+    double growth = diff_of(figure);
+    uint64_t bits;
+    growth = isnan(growth) || growth == 0 ? 0 : growth;
+    memcpy(&bits, &growth, sizeof bits);
+    return bits >> 63 ? bits : ~bits ^ (uint64_t)1 << 63;
+}
+
+enum { RANK_BYTES = 8, BYTE_VALUES = 256 };
+
+struct ranked {
+    uint64_t rank;
+    uint32_t index;
+};
+
+/* By one byte of the ranks; those that are equal in it stay as they are. */
+static void diff_sort_by_byte(struct ranked *to, const struct ranked *from, size_t count, int byte)
+{
+    size_t firsts[BYTE_VALUES + 1] = {0};
+    for (size_t i = 0; i < count; i++)
+        firsts[(from[i].rank >> 8 * byte & 255) + 1]++;
+    for (size_t i = 0; i < BYTE_VALUES; i++)
+        firsts[i + 1] += firsts[i];
+    for (size_t i = 0; i < count; i++)
+        to[firsts[from[i].rank >> 8 * byte & 255]++] = from[i];
+}
+
+/* Sorts by falling growth; what has grown alike stays in its order. A radix sort, by the bytes in
+ * which the ranks differ. `ranked`: `count` of them, with room for as many more. */
+static struct ranked *diff_sort_ranks(struct ranked *ranked, size_t count)
+{
+    uint64_t differ = 0;
+    struct ranked *from = ranked, *to = ranked + count;
+    for (size_t i = 1; i < count; i++)
+        differ |= ranked[i].rank ^ ranked[0].rank;
+    for (int byte = 0; byte < RANK_BYTES; byte++) {
+        if (!(differ >> 8 * byte & 255))
+            continue;
+        diff_sort_by_byte(to, from, count, byte);
+        struct ranked *sorted = to;
+        to = from;
+        from = sorted;
+    }
+    return from;
 }
 
 /* Has a group anything, or may it have? */
@@ -233,18 +273,24 @@ static bool diff_has_figure(const struct diff_figure *figure)
     return !(figure->before <= 0 && figure->after <= 0);
 }
 
-static int diff_functions_by_growth(const void *a, const void *b)
+/* The rows' `figure` is at `offset`. */
+static int diff_sort_by_growth(void *rows, size_t count, size_t bytes, size_t offset)
 {
-    const struct diff_function *left = a, *right = b;
-    int order = diff_by_growth(&left->figure, &right->figure);
-    return order ? order : left->identity < right->identity ? -1 : 1;
-}
-
-static int diff_paths_by_growth(const void *a, const void *b)
-{
-    const struct diff_path *left = a, *right = b;
-    int order = diff_by_growth(&left->figure, &right->figure);
-    return order ? order : left->node < right->node ? -1 : 1;
+    char *row = rows, *sorted = malloc(count * bytes + 1);
+    struct ranked *ranked = calloc(2 * count + 1, sizeof *ranked), *order;
+    int error = sorted && ranked ? 0 : -ENOMEM;
+    for (size_t i = 0; i < count && !error; i++)
+        ranked[i] = (struct ranked){
+            diff_growth_rank((const struct diff_figure *)(row + i * bytes + offset)), (uint32_t)i};
+    if (!error) {
+        order = diff_sort_ranks(ranked, count);
+        for (size_t i = 0; i < count; i++)
+            memcpy(sorted + i * bytes, row + order[i].index * bytes, bytes);
+        memcpy(row, sorted, count * bytes);
+    }
+    free(sorted);
+    free(ranked);
+    return error;
 }
 
 static int diff_list_functions(struct diff *difference)
@@ -259,9 +305,9 @@ static int diff_list_functions(struct diff *difference)
         if (diff_has_figure(&figure))
             difference->functions[difference->function_count++] = (struct diff_function){i, figure};
     }
-    qsort(difference->functions, difference->function_count, sizeof *difference->functions,
-          diff_functions_by_growth);
-    return 0;
+    return diff_sort_by_growth(difference->functions, difference->function_count,
+                               sizeof *difference->functions,
+                               offsetof(struct diff_function, figure));
 }
 
 static int diff_list_paths(struct diff *difference)
@@ -275,9 +321,8 @@ static int diff_list_paths(struct diff *difference)
             difference->paths[difference->path_count++] =
                 (struct diff_path){i, diff_figure_at(difference, tree->values, tree->variances,
                                                      diff_tree_figures_of(tree, i) - 1)};
-    qsort(difference->paths, difference->path_count, sizeof *difference->paths,
-          diff_paths_by_growth);
-    return 0;
+    return diff_sort_by_growth(difference->paths, difference->path_count, sizeof *difference->paths,
+                               offsetof(struct diff_path, figure));
 }
 
 static void diff_sum_all(struct diff *difference)

@@ -153,6 +153,8 @@ static int cmd_diff_compare_with_owners(const struct diff_run *runs, size_t coun
     bool known = cmd_diff_owners_known(runs, count, arguments) &&
                  cmd_diff_read_resident(resident, runs, count) &&
                  !diff_make(&owners, resident, count, &options);
+    for (size_t i = 0; i < count && known; i++)
+        profile_drop_paths((struct profile *)resident[i].profile);
     int status = cmd_diff_compare(runs, count, known ? &owners : NULL, arguments);
     if (known)
         diff_release(&owners);
@@ -184,6 +186,14 @@ static void cmd_diff_choose_metric(struct arguments *arguments, const struct pro
         arguments->sort = (int)metric_choice_of(first, METRIC_CHOICE_ALL);
 }
 
+/* Levels other than the heap's are made of owners, which are much of a profile. */
+static int cmd_diff_read(struct profile **profile, const char *file,
+                         const struct arguments *arguments)
+{
+    return arguments->of == MEMORY_HEAP ? profile_read_figures(profile, file)
+                                        : profile_read(profile, file);
+}
+
 static int cmd_diff_read_and_compare(char **files, size_t count, size_t old,
                                      struct arguments *arguments)
 {
@@ -195,7 +205,7 @@ static int cmd_diff_read_and_compare(char **files, size_t count, size_t old,
     for (size_t i = 0; i < count && !status; i++) {
         runs[i].name = files[i];
         runs[i].group = i < old ? DIFF_BEFORE : DIFF_AFTER;
-        if (profile_read(&profiles[i], files[i])) {
+        if (cmd_diff_read(&profiles[i], files[i], arguments)) {
             status = output_complain("diff", error_text());
             break;
         }

@@ -747,6 +747,16 @@ static void detail_read_some(struct reader *reader, enum detail which, const cha
         detail_read_detail_rows(reader, &choice);
 }
 
+void detail_read_figures(struct reader *reader)
+{
+    for (enum detail i = 0; i < DETAIL_TABLES && !reader->no_memory; i++)
+        if (i == DETAIL_OWNERS)
+            detail_read_some(reader, i, "", detail_has_owner_figure);
+        else if (i != DETAIL_CURVES && i != DETAIL_HEAP_PAGES && i != DETAIL_SOURCES)
+            detail_read_detail(reader, i);
+    detail_settle(reader);
+}
+
 /* Sizes are read too: without them it would look as if distributions were not recorded. */
 static void detail_read_growths(struct reader *reader)
 {

@@ -903,6 +903,10 @@ void profile_set_sites(struct profile *profile, struct profile_site *sites, size
  * function below takes FILE@PID for a path (doc/FORMAT-session.md). Distrusts everything in the
  * file: a damaged, foreign or newer one gives -errno and a sentence. */
 int profile_read(struct profile **out, const char *path);
+/* The same without what a large profile has most of beside the figures of call paths: curves, pages
+ * of the heap, sources; of owners the look that counts is known, and resident bytes. It is enough
+ * for the level of the heap (profile_take_level()) and for regions. */
+int profile_read_figures(struct profile **out, const char *path);
 /* The same, but only meta and what follows from it (complete, being_written): quick, and of any
  * number of profiles. */
 int profile_read_meta(struct profile **out, const char *path);

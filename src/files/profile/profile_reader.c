@@ -930,6 +930,15 @@ static void profile_reader_read_tables(struct reader *reader)
         profile_reading_region_sites(reader);
 }
 
+static void profile_reader_read_figures(struct reader *reader)
+{
+    profile_reader_read_trunk(reader);
+    if (!reader->no_memory)
+        detail_read_figures(reader);
+    if (!reader->no_memory)
+        profile_reading_region_sites(reader);
+}
+
 static void profile_reader_read_sums(struct reader *reader)
 {
     reader->only_sums = true;
@@ -1060,6 +1069,11 @@ static int profile_reader_open_and_read(struct profile **out, const char *path,
 int profile_read(struct profile **out, const char *path)
 {
     return profile_reader_open_and_read(out, path, profile_reader_read_tables);
+}
+
+int profile_read_figures(struct profile **out, const char *path)
+{
+    return profile_reader_open_and_read(out, path, profile_reader_read_figures);
 }
 
 int profile_read_meta(struct profile **out, const char *path)

@@ -122,6 +122,7 @@ bool profile_reading_looks(struct profile *profile);
 void detail_read(struct reader *reader);
 void detail_read_for_sums(struct reader *reader);
 void detail_read_for_summary(struct reader *reader);
+void detail_read_figures(struct reader *reader);
 void detail_free(struct profile *profile);
 
 #endif

@@ -145,6 +145,31 @@ static void what_a_summary_shows_reads_alike(void **state)
     }
 }
 
+static void figures_read_alike(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof golden / sizeof *golden; i++) {
+        struct profile *some, *all;
+        assert_int_equal(profile_read_figures(&some, golden[i].path), 0);
+        assert_int_equal(profile_read(&all, golden[i].path), 0);
+        as_rows(some);
+        as_rows(all);
+        assert_int_equal(some->curve_count + some->mapped_curve_count, 0);
+        CHECK_SAME(some, all, sites, site_count);
+        CHECK_SAME(some, all, mapped_sites, mapped_site_count);
+        CHECK_SAME(some, all, nodes, node_count);
+        CHECK_SAME(some, all, residencies, residency_count);
+        CHECK_SAME(some, all, islands, island_count);
+        CHECK_SAME(some, all, distributions, distribution_count);
+        assert_memory_equal(&some->program, &all->program, sizeof all->program);
+        check_owners(some, all);
+        assert_int_equal(some->region_count, all->region_count);
+        CHECK_SAME(some, all, buckets, bucket_count);
+        profile_free(some);
+        profile_free(all);
+    }
+}
+
 /* Rows of the first version of session files; the second is of the same process, and began no
  * later. */
 static void golden_rows_read_as_they_were_written(void **state)
@@ -274,6 +299,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(golden_files_read_as_they_were_written),
         cmocka_unit_test(what_a_summary_shows_reads_alike),
+        cmocka_unit_test(figures_read_alike),
         cmocka_unit_test(golden_rows_read_as_they_were_written),
         cmocka_unit_test(golden_files_unpack),
         cmocka_unit_test(documented_queries_run),
