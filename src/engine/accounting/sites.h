@@ -302,25 +302,36 @@ static inline void site_born_narrow(struct site_hot *hot, uint64_t size_bytes, s
         hot->size_max = (uint32_t)size_bytes;
 }
 
-/* Counts the birth of one block of a site that is not wide. False: it is wide, or a counter may
- * soon need more than 32 bits, and nothing has changed. */
-static inline bool site_born_one(struct site_hot *hot, uint32_t size_bytes, uint32_t slack_bytes)
+/* It is not wide, and no counter of births can soon need more than 32 bits. */
+static inline bool site_has_room(const struct site_hot *hot)
 {
-    uint32_t live_bytes;
+    return !((hot->born_count | hot->born_slack) >> 31);
+}
 
-    if ((hot->born_count | hot->born_slack) >> 31 ||
-        __builtin_add_overflow(hot->live_bytes, size_bytes, &live_bytes))
-        return false;
+/* Counts one block of a site that has room as born, and not as living. */
+static inline void site_made_one(struct site_hot *hot, uint32_t size_bytes, uint32_t slack_bytes)
+{
     hot->born_count++;
     hot->born_bytes += size_bytes;
     hot->born_slack += slack_bytes;
-    hot->live_count++;
-    hot->live_slack += slack_bytes;
-    hot->live_bytes = live_bytes;
     if (size_bytes < hot->size_min)
         hot->size_min = size_bytes;
     if (size_bytes > hot->size_max)
         hot->size_max = size_bytes;
+}
+
+/* Counts the birth of one block of a site that has room. False: its live bytes would need more than
+ * 32 bits, and nothing has changed. */
+static inline bool site_born_one(struct site_hot *hot, uint32_t size_bytes, uint32_t slack_bytes)
+{
+    uint32_t live_bytes;
+
+    if (__builtin_add_overflow(hot->live_bytes, size_bytes, &live_bytes))
+        return false;
+    site_made_one(hot, size_bytes, slack_bytes);
+    hot->live_count++;
+    hot->live_slack += slack_bytes;
+    hot->live_bytes = live_bytes;
     return true;
 }
 

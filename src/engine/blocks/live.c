@@ -371,6 +371,15 @@ live_table_look_behind(const struct live_table *table, size_t home, size_t bucke
     return slot;
 }
 
+bool live_table_has_far(const struct live_table *table, uint64_t address, uint64_t hash,
+                        size_t home)
+{
+    unsigned mark = live_mark(hash);
+
+    return live_table_look(table, home, address, mark) ||
+           live_table_look_behind(table, home, home, address, mark);
+}
+
 /* Nearly always no block is found, so the search passes the full buckets that it meets. `words`:
  * of the table, which nothing here changes. */
 struct live_slot *live_table_place_far(struct live_table *table, uint64_t address, uint64_t hash,

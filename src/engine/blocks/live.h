@@ -37,6 +37,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #ifdef __SSE2__
 #include <emmintrin.h>
 #endif
@@ -281,6 +282,21 @@ static inline size_t live_table_lowest(size_t bucket, live_places places)
            live_lowest(places | (live_places)1 << (LIVE_STRIDE * LIVE_PLACES - 1));
 }
 
+/* The bucket that has this slot: the number of its first slot, and its word. The word's bytes begin
+ * at that number, too. */
+static inline size_t live_first_place(size_t number)
+{
+    return number & ~(size_t)(LIVE_PLACES - 1);
+}
+
+static inline uint64_t live_table_word_of(const struct live_table *table, size_t number)
+{
+    uint64_t word;
+
+    memcpy(&word, (const uint8_t *)table->words + live_first_place(number), sizeof word);
+    return word;
+}
+
 /* The number of the slot where the block most likely lies. The slot can be empty or hold another
  * block. The number stays within the table when the table grows. No branch depends on the table's
  * contents: the function is called long before the block is needed, and a mispredicted branch would
@@ -288,6 +304,16 @@ static inline size_t live_table_lowest(size_t bucket, live_places places)
 static inline size_t live_table_guess_at(const struct live_table *table, size_t home, uint64_t hash)
 {
     return live_table_lowest(home, live_marked_or_beyond(table->words[home], live_mark(hash)));
+}
+
+/* The same of a block whose home has the slot of this number. */
+static inline size_t live_table_guess_beside(const struct live_table *table, size_t number,
+                                             uint64_t hash)
+{
+    uint64_t word = live_table_word_of(table, number);
+
+    return live_first_place(number) +
+           live_table_lowest(0, live_marked_or_beyond(word, live_mark(hash)));
 }
 
 static inline size_t live_table_guess(const struct live_table *table, uint64_t hash)
@@ -347,18 +373,29 @@ struct live_slot *live_table_place_full(struct live_table *table, uint64_t addre
  * caller reads it and calls live_table_empty(). NULL: there is none. */
 struct live_slot *live_table_take_far(struct live_table *table, uint64_t address, uint64_t hash);
 
-/* Takes an empty slot in `bucket` for a block of this hash, whose home is `bucket`; the table must
- * not be full. False: there is none, or the block may be in the table already. */
-static inline bool live_table_place_at_home(struct live_table *table, uint64_t hash, size_t bucket,
+/* Can the table have a block of this hash, whose home has the slot of this number? */
+static inline bool live_table_may_have(const struct live_table *table, uint64_t hash, size_t number)
+{
+    return live_marked(live_table_word_of(table, number), live_mark(hash)) ||
+           table->passed[number / LIVE_PLACES];
+}
+
+/* Does the table have a block at `address`, if it may have one? */
+bool live_table_has_far(const struct live_table *table, uint64_t address, uint64_t hash,
+                        size_t home);
+
+/* Takes an empty slot for a block of this hash, whose home has the slot of this number; the table
+ * must not be full. False: there is none, or the block may be in the table already. */
+static inline bool live_table_place_at_home(struct live_table *table, uint64_t hash, size_t number,
                                             struct live_slot **slot)
 {
-    uint64_t word = table->words[bucket];
+    uint64_t word = live_table_word_of(table, number);
     unsigned mark = live_mark(hash);
-    size_t number;
 
-    if (__builtin_expect(live_marked(word, mark) || !live_empty(word) || table->passed[bucket], 0))
+    if (__builtin_expect(
+            live_marked(word, mark) || !live_empty(word) || table->passed[number / LIVE_PLACES], 0))
         return false;
-    number = bucket * LIVE_PLACES + live_lowest_empty(word);
+    number = live_first_place(number) + live_lowest_empty(word);
     table->count++;
     live_table_set_mark(table, number, mark);
     *slot = &table->slots[number];
@@ -372,7 +409,7 @@ static inline struct live_slot *live_table_place_in(struct live_table *table, ui
 {
     struct live_slot *slot;
 
-    return live_table_place_at_home(table, hash, bucket, &slot)
+    return live_table_place_at_home(table, hash, bucket * LIVE_PLACES, &slot)
                ? slot
                : live_table_place_far(table, address, hash, bucket);
 }

@@ -16,13 +16,14 @@ static uint64_t plain_not_pending(uint64_t count, uint64_t pending_count)
     return count > pending_count ? count - pending_count : 0;
 }
 
-/* Sets the limits from the quiet ranges, and from the thread's high-water mark. */
+/* Sets the limits from the rises, the quiet ranges, and from the thread's high-water mark. */
 static void plain_listen(struct replay *replay)
 {
     struct plain_sums *plain = &replay->plain;
     uint64_t pending = plain->pending_count;
     uint64_t room = replay->running->counts.peak_bytes - plain_thread_bytes(replay);
 
+    plain->frees_until = plain->rises ? 0 : replay->timeline.end_ticks;
     plain->low = replay->quiet_bytes.low;
     plain->high = replay->quiet_bytes.high;
     if (!(plain->rises & RISE_OF_THREAD) && room < plain->high - replay->live_bytes)

@@ -25,6 +25,7 @@
 #ifndef TIDEMARK_REPLAY_PLAIN_STEPS_H
 #define TIDEMARK_REPLAY_PLAIN_STEPS_H
 
+#include <assert.h>
 #include "replay/steps.h"
 
 /* All times from the last one to the end of the interval fit into slots as births. */
@@ -49,7 +50,7 @@ void plain_enter(struct replay *replay);
 /* Settles everything, if records were plain. */
 void plain_leave(struct replay *replay);
 
-/* The same before a free; false: frees are owed. */
+/* Ends a rise before a free; false: frees are owed. */
 bool plain_ends_rise(struct replay *replay);
 
 /* A record that is neither late nor of another interval. */
@@ -70,18 +71,25 @@ struct plain_block {
 EVENT struct plain_block plain_block_of(const struct replay *replay, const struct live_slot *slot,
                                         uint64_t ticks)
 {
-    uint64_t lifetime;
+    uint64_t age = ticks - replay->live.first_ticks, birth = slot->birth_word >> LIVE_SLACK_BITS;
 
-    if (__builtin_sub_overflow(ticks - replay->live.first_ticks,
-                               slot->birth_word >> LIVE_SLACK_BITS, &lifetime))
-        lifetime = 0;
+    assert(birth <= age); /* no birth is later than the time of the last record, and no free late */
     return (struct plain_block){
-        .lifetime = lifetime,
+        .lifetime = age - birth,
         .site = slot->site,
         .size = slot->size_bytes,
         .slack = slot->birth_word & ((1u << LIVE_SLACK_BITS) - 1),
         .hot = &replay->sites.hot[slot->site],
     };
+}
+
+/* False: the free is late or in another interval, or frees are owed. Ends a rise. */
+EVENT bool plain_is_next_free(struct replay *replay, uint64_t ticks)
+{
+    if (__builtin_expect(ticks >= replay->plain.frees_until, 0) &&
+        (!plain_ends_rise(replay) || ticks >= replay->plain.frees_until))
+        return false;
+    return __builtin_expect(ticks >= replay->last_ticks, 1);
 }
 
 /* Replays the free of a block that was taken out of the table, as steps.h does. */
@@ -124,7 +132,7 @@ EVENT struct live_slot *plain_take(struct live_table *table, uint64_t key, const
     size_t number = clue->slot;
 
     if (slot->key != key) { /* it may have been born since the clue was made */
-        number = live_table_guess_at(table, clue->slot / LIVE_PLACES, clue->hash);
+        number = live_table_guess_beside(table, clue->slot, clue->hash);
         slot = &table->slots[number];
         if (slot->key != key)
             return NULL;
@@ -157,9 +165,7 @@ EVENT bool plain_free(struct replay *replay, uint64_t word, uint64_t ticks, cons
     struct live_slot *slot;
     bool is_own = true;
 
-    if (!clue->hash || !plain_is_next(replay, ticks))
-        return false;
-    if (__builtin_expect(replay->plain.rises, 0) && !plain_ends_rise(replay))
+    if (!clue->hash || !plain_is_next_free(replay, ticks))
         return false;
     slot = plain_take(&replay->live, key, clue);
     if (!slot) {
@@ -175,19 +181,28 @@ EVENT bool plain_free(struct replay *replay, uint64_t word, uint64_t ticks, cons
 
 /* ---- Allocations --------------------------------------------------------------------------- */
 
-/* Alignment and slack are neighbours. */
-EVENT bool plain_fits(const struct wire_record *record)
+/* A small block has a size that the tally counts directly, and is not of size 0. */
+enum plain_size { PLAIN_SMALL, PLAIN_LARGE };
+
+EVENT bool plain_is_small(const struct wire_record *record)
 {
-    return !((record->size_bytes - 1) >> 31 | record->detail >> (32 + LIVE_SLACK_BITS));
+    return record->size_bytes - 1 < TALLY_DIRECT - 1;
+}
+
+/* Alignment and slack are neighbours. */
+EVENT bool plain_fits(const struct wire_record *record, enum plain_size kind)
+{
+    return !(record->detail >> (32 + LIVE_SLACK_BITS)) &&
+           (kind == PLAIN_SMALL || !((record->size_bytes - 1) >> 31));
 }
 
 EVENT void plain_fill(const struct replay *replay, struct live_slot *slot,
-                      const struct wire_record *record, uint64_t key, uint32_t site)
+                      const struct wire_record *record, uint64_t key, size_t site)
 {
     slot->key = key;
     slot->birth_word = (record->ticks - replay->live.first_ticks) << LIVE_SLACK_BITS |
                        wire_detail_slack(record->detail);
-    slot->site = site;
+    slot->site = (uint32_t)site;
     slot->size_bytes = (uint32_t)record->size_bytes;
 }
 
@@ -204,31 +219,43 @@ EVENT void plain_raise_levels(struct replay *replay, uint64_t size)
 /* The site is wide, or may become it. */
 void plain_begin_at_full_site(struct replay *replay, uint32_t site, uint64_t size, uint32_t slack);
 
-EVENT void plain_begin_at_site(struct replay *replay, uint32_t site, uint64_t size, uint32_t slack)
+/* Room is asked for before the call: so no counter is kept in a register beside the call. */
+EVENT void plain_begin_at_site(struct replay *replay, size_t site, uint64_t size, uint32_t slack)
 {
     struct site_hot *hot = &replay->sites.hot[site];
+    bool has_room = site_has_room(hot);
 
-    if (hot->stamp != replay->sites.stamp)
-        site_catch_up(&replay->sites, site);
-    if (__builtin_expect(!site_born_one(hot, (uint32_t)size, slack), 0))
-        plain_begin_at_full_site(replay, site, size, slack);
+    if (has_room && hot->stamp != replay->sites.stamp)
+        site_catch_up(&replay->sites, (uint32_t)site);
+    if (__builtin_expect(!has_room || !site_born_one(hot, (uint32_t)size, slack), 0))
+        plain_begin_at_full_site(replay, (uint32_t)site, size, slack);
     else if (hot->live_bytes > hot->quiet_high &&
-             !site_crests_below(&replay->sites, site, CURVE_THRESHOLD_BYTES, replay->last_ticks))
-        levels_site_bends(replay, site);
+             !site_crests_below(&replay->sites, (uint32_t)site, CURVE_THRESHOLD_BYTES,
+                                replay->last_ticks))
+        levels_site_bends(replay, (uint32_t)site);
+}
+
+EVENT void plain_born(struct replay *replay, uint64_t size, enum plain_size kind)
+{
+    if (kind == PLAIN_SMALL)
+        replay->distributions->sizes.direct[size]++;
+    else
+        distributions_born(replay->distributions, size, 1);
 }
 
 /* The address has at most 48 bits. `kind`: from WIRE_MALLOC on. */
 EVENT bool plain_allocate(struct replay *replay, const struct wire_record *record,
-                          const struct clue *clue, size_t kind)
+                          const struct clue *clue, size_t kind, enum plain_size size_kind)
 {
-    uint64_t key = (record->kind_address & LIVE_ADDRESS_MASK) | replay->running_key;
-    uint64_t size = record->size_bytes;
-    uint32_t slack = wire_detail_slack(record->detail), site;
+    uint64_t address = record->kind_address & LIVE_ADDRESS_MASK;
+    uint64_t size = record->size_bytes, key = address | replay->running_key;
+    uint32_t slack = wire_detail_slack(record->detail);
     struct live_slot *slot;
+    size_t site;
 
-    if (!plain_fits(record) || !clue->hash || !plain_is_next(replay, record->ticks))
+    if (!address || !plain_fits(record, size_kind) || !plain_is_next(replay, record->ticks))
         return false;
-    if (!live_table_place_at_home(&replay->live, clue->hash, clue->slot / LIVE_PLACES, &slot)) {
+    if (!live_table_place_at_home(&replay->live, clue->hash, clue->slot, &slot)) {
         slot = live_table_place_far(&replay->live, life_address_of(record), clue->hash,
                                     clue->slot / LIVE_PLACES);
         if (slot->key)
@@ -237,11 +264,74 @@ EVENT bool plain_allocate(struct replay *replay, const struct wire_record *recor
     replay->last_ticks = record->ticks;
     site = clue->number ? clue->number - 1 : steps_site_of(replay, record);
     plain_fill(replay, slot, record, key, site);
-    distributions_born(replay->distributions, size, 1);
+    plain_born(replay, size, size_kind);
     replay->plain.births[kind]++;
     replay->plain.newest_key = key;
     plain_begin_at_site(replay, site, size, slack);
     plain_raise_levels(replay, size);
+    return true;
+}
+
+/* ---- Pairs ---------------------------------------------------------------------------------
+ * An allocation, and as the next record the free of its block: half of the records of a compiler.
+ * If nobody can see the level between the two, the block is not put into the table, and what lives
+ * is as before. */
+
+/* The first words of two records; the first one is a plain allocation. */
+EVENT bool plain_frees_at_once(uint64_t allocation, uint64_t word)
+{
+    return word == ((allocation & LIVE_ADDRESS_MASK) | (uint64_t)WIRE_FREE << 56);
+}
+
+/* No block lives at the address. */
+EVENT bool plain_is_vacant(const struct live_table *table, uint64_t address,
+                           const struct clue *clue)
+{
+    return !live_table_may_have(table, clue->hash, clue->slot) ||
+           !live_table_has_far(table, address, clue->hash, clue->slot / LIVE_PLACES);
+}
+
+/* With so many bytes more, for a moment, neither a level nor the path leaves its quiet range. Not
+ * asked in a rise, where levels have no upper limit. */
+EVENT bool plain_is_quiet(const struct replay *replay, const struct site_hot *hot, uint64_t size)
+{
+    return replay->live_bytes + size <= replay->plain.high &&
+           replay->live.count < replay->plain.count_high &&
+           hot->live_bytes + size <= hot->quiet_high && site_has_room(hot);
+}
+
+EVENT void plain_pair_at_site(struct replay *replay, size_t site, const struct wire_record *record,
+                              uint64_t lifetime)
+{
+    struct site_hot *hot = &replay->sites.hot[site];
+
+    if (hot->stamp != replay->sites.stamp)
+        site_catch_up(&replay->sites, (uint32_t)site);
+    site_made_one(hot, (uint32_t)record->size_bytes, wire_detail_slack(record->detail));
+    hot->lifetime_sum += lifetime;
+    hot->temporary_count++;
+    site_lived(&replay->sites.cold[site], lifetime);
+}
+
+/* Replays both; the block is small. False: nothing has changed, and each is replayed alone. */
+EVENT bool plain_pair(struct replay *replay, const struct wire_record *record,
+                      const struct clue *clue, size_t kind, uint64_t ticks)
+{
+    uint64_t size = record->size_bytes, lifetime = ticks - record->ticks;
+    size_t site = clue->number - (size_t)1;
+
+    if (!clue->number || !clue->hash || !plain_fits(record, PLAIN_SMALL) || record->ticks > ticks ||
+        record->ticks < replay->last_ticks || ticks >= replay->plain.frees_until ||
+        !plain_is_quiet(replay, &replay->sites.hot[site], size) ||
+        !plain_is_vacant(&replay->live, life_address_of(record), clue))
+        return false;
+    replay->last_ticks = ticks;
+    replay->plain.births[kind]++;
+    replay->plain.freed_bytes += size;
+    replay->plain.newest_key = 0;
+    plain_born(replay, size, PLAIN_SMALL);
+    distributions_ended(replay->distributions, size, lifetime, 1);
+    plain_pair_at_site(replay, site, record, lifetime);
     return true;
 }
 

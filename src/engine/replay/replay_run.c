@@ -30,8 +30,8 @@ struct replay_run_step {
 static const unsigned char replay_run_begins[RECORD_LEAST];
 
 struct replay_run_batch {
-    struct replay_run_step steps[BATCH];
-    size_t ends[BATCH]; /* the slots of the blocks whose lives probably end */
+    struct replay_run_step steps[BATCH + 1]; /* behind the last one is one that is no record */
+    size_t ends[BATCH];                      /* the slots of the blocks whose lives probably end */
     unsigned count, end_count;
     size_t buckets; /* of the live blocks' table: slots are of this one */
 };
@@ -51,6 +51,12 @@ static inline uint64_t replay_run_word(const unsigned char *at)
 
     memcpy(&value, at, sizeof value);
     return value;
+}
+
+static inline struct wire_record replay_run_long(const unsigned char *at)
+{
+    return (struct wire_record){replay_run_word(at), replay_run_word(at + 8),
+                                replay_run_word(at + 16), replay_run_word(at + 24)};
 }
 
 /* ---- Prefetching ---------------------------------------------------------------------------- */
@@ -139,6 +145,7 @@ EVENT void replay_run_gather_batch(const struct replay *replay, struct replay_ru
         }
     }
     way->at = at;
+    step->at = replay_run_begins;
     batch->count = (unsigned)(step - batch->steps);
     batch->end_count = (unsigned)(ends - batch->ends);
     batch->buckets = replay->live.buckets;
@@ -234,9 +241,20 @@ replay_rare_step(struct replay *replay, const struct replay_run_batch *batch,
     return true;
 }
 
-/* False: the step is not plain, and nothing has changed. */
-EVENT bool replay_plain_step(struct replay *replay, const struct replay_run_step *step)
+/* An allocation whose block is not small, or has size 0. */
+static bool __attribute__((noinline))
+replay_plain_large(struct replay *replay, const struct replay_run_step *step, size_t kind)
 {
+    struct wire_record record = replay_run_long(step->at);
+
+    return plain_allocate(replay, &record, &step->clue, kind, PLAIN_LARGE);
+}
+
+/* Replays a step, or two. `*last` becomes the last of them. False: the step is not plain, and
+ * nothing has changed. */
+EVENT bool replay_plain_step(struct replay *replay, const struct replay_run_step **last)
+{
+    const struct replay_run_step *step = *last;
     uint64_t word = replay_run_word(step->at), above = word >> LIVE_ADDRESS_BITS, kind;
     struct wire_record record;
 
@@ -246,9 +264,15 @@ EVENT bool replay_plain_step(struct replay *replay, const struct replay_run_step
     kind = above >> 8 | above << 56;
     if (kind >= PLAIN_KINDS || kind == WIRE_ALIGNED - WIRE_MALLOC)
         return false;
-    record = (struct wire_record){word, replay_run_word(step->at + 8),
-                                  replay_run_word(step->at + 16), replay_run_word(step->at + 24)};
-    return plain_allocate(replay, &record, &step->clue, kind);
+    record = replay_run_long(step->at);
+    if (!plain_is_small(&record))
+        return replay_plain_large(replay, step, kind);
+    if (plain_frees_at_once(word, replay_run_word(step[1].at)) &&
+        plain_pair(replay, &record, &step->clue, kind, replay_run_word(step[1].at + 8))) {
+        ++*last;
+        return true;
+    }
+    return plain_allocate(replay, &record, &step->clue, kind, PLAIN_SMALL);
 }
 
 /* Replays steps as long as the batch is plain. Returns the first one that it has not replayed. The
@@ -267,7 +291,7 @@ replay_plain_steps(struct replay *replay, const struct replay_run_batch *batch,
     if (!replay->plain.is_on && !replay_rare_step(replay, batch, step++))
         return step;
     for (; step < end; step++)
-        if (!replay_plain_step(replay, step) && !replay_rare_step(replay, batch, step))
+        if (!replay_plain_step(replay, &step) && !replay_rare_step(replay, batch, step))
             return step + 1;
     return step;
 }

@@ -76,6 +76,8 @@ enum plain_rise { RISE_OF_PROGRAM = 1, RISE_OF_THREAD = 2, PLAIN_OWES = 4 };
 struct plain_sums {
     bool is_on; /* else everything is settled */
     uint8_t rises;
+    uint64_t frees_until;           /* the end of the interval; 0 while something rises, or frees
+                                     * are owed */
     uint64_t low, high;             /* of live_bytes */
     uint64_t count_low, count_high; /* of live.count, which is live_count - pending_count */
     uint64_t pending_count;

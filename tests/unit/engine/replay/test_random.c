@@ -30,17 +30,19 @@ struct shape {
     bool announcements;      /* threads start, end and are followed by others in their stream */
     unsigned timed_percent;  /* records behind which the time of their call is told */
     unsigned size_log2;      /* largest size; 0: mostly small ones */
+    unsigned pair_percent;   /* allocations whose block is freed by the next record */
 };
 
 static const struct shape shapes[] = {
-    {"one thread in order", 3000, 1, 0, 0, 2, false, 0, 0},
-    {"two threads, foreign frees and replaced blocks", 3000, 2, 0, 10, 2, false, 0, 0},
-    {"eight threads, late events", 4000, 8, 10, 5, 1, true, 0, 0},
-    {"nonsense at every step", 3000, 4, 50, 60, 5, true, 0, 0},
-    {"a long time", 2500, 3, 2, 2, 100, false, 0, 0},
-    {"calls are timed", 2500, 3, 5, 5, 1, true, 50, 0},
-    {"call paths of some megabytes", 4000, 2, 0, 0, 1, false, 0, 20},
-    {"call paths near the threshold of curves", 4000, 4, 2, 5, 1, true, 5, 12},
+    {"one thread in order", 3000, 1, 0, 0, 2, false, 0, 0, 40},
+    {"two threads, foreign frees and replaced blocks", 3000, 2, 0, 10, 2, false, 0, 0, 30},
+    {"eight threads, late events", 4000, 8, 10, 5, 1, true, 0, 0, 30},
+    {"nonsense at every step", 3000, 4, 50, 60, 5, true, 0, 0, 10},
+    {"a long time", 2500, 3, 2, 2, 100, false, 0, 0, 30},
+    {"calls are timed", 2500, 3, 5, 5, 1, true, 50, 0, 20},
+    {"call paths of some megabytes", 4000, 2, 0, 0, 1, false, 0, 20, 0},
+    {"call paths near the threshold of curves", 4000, 4, 2, 5, 1, true, 5, 12, 40},
+    {"blocks that are freed at once", 4000, 1, 2, 5, 20, false, 0, 8, 75},
 };
 
 struct random {
@@ -72,6 +74,7 @@ struct author {
     const struct shape *shape;
     uint64_t ticks;
     bool live[ADDRESSES]; /* roughly */
+    uint64_t slot;        /* of the last address */
     unsigned pending[BRUTE_STREAMS];
     unsigned starts;
 };
@@ -84,6 +87,7 @@ static uint64_t some_address(struct author *author, bool live)
         for (int i = 0; i < ADDRESSES && author->live[slot] != live; i++)
             slot = (slot + 1) % ADDRESSES;
     author->live[slot] = !live;
+    author->slot = slot;
     if (slot % 8 == 7) /* more than 48 bits, of which the lowest are another block's */
         return 0xf07f0000001000 + (slot - 1) * 16;
     return 0x7f0000001000 + slot * 16;
@@ -224,6 +228,22 @@ static struct wire_record some_record(struct author *author, size_t stream)
     if (dice < 76)
         return record_long(WIRE_FREE_AT, ticks, some_address(author, true), 0, some_detail(author));
     return record_short(WIRE_FREE, ticks, some_address(author, true));
+}
+
+/* The free of a block that was just allocated, as the next record. */
+static struct wire_record its_free(struct author *author, const struct wire_record *allocation)
+{
+    author->live[author->slot] = false;
+    return record_short(WIRE_FREE, some_ticks(author),
+                        allocation->kind_address & ((1ull << 56) - 1));
+}
+
+static bool is_freed_at_once(struct author *author, const struct wire_record *record)
+{
+    unsigned kind = wire_kind(record->kind_address);
+
+    return kind >= WIRE_MALLOC && kind <= WIRE_NEW_ARRAY &&
+           chance(&author->random, author->shape->pair_percent);
 }
 
 /* ---- Comparing ----------------------------------------------------------------------------- */
@@ -386,11 +406,15 @@ static size_t most_peaks, thinned_curves,
 static size_t put_run(struct author *author, struct brute *brute, size_t stream,
                       unsigned char *buffer, size_t records)
 {
+    struct wire_record record = {0};
     size_t bytes = 0;
 
     for (size_t i = 0; i < records; i++) {
         bool told = i && chance(&author->random, author->shape->timed_percent);
-        struct wire_record record = told ? some_time_spent(author) : some_record(author, stream);
+        if (i && is_freed_at_once(author, &record))
+            record = its_free(author, &record);
+        else
+            record = told ? some_time_spent(author) : some_record(author, stream);
         brute_record(brute, stream, &record);
         history_note(&history, brute);
         bytes += record_write(buffer + bytes, &record);

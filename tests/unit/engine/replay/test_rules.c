@@ -68,6 +68,30 @@ static void release(uint32_t thread, uint64_t address)
     feed(thread, record_short(WIRE_FREE, ++ticks, address));
 }
 
+/* These pass no time, so all is in one interval of the timeline. Of the last one both records come
+ * at once, and can be replayed as one. */
+static void allocate_now(uint32_t thread, uint64_t address, uint64_t size, uint32_t node)
+{
+    feed(thread, record_long(WIRE_MALLOC, ticks, address, size, wire_detail(node, 4, 0)));
+}
+
+static void release_now(uint32_t thread, uint64_t address)
+{
+    feed(thread, record_short(WIRE_FREE, ticks, address));
+}
+
+static void allocate_and_release(uint32_t thread, uint64_t address, uint64_t size, uint32_t node)
+{
+    struct wire_record born =
+        record_long(WIRE_MALLOC, ticks, address, size, wire_detail(node, 4, 0));
+    struct wire_record ended = record_short(WIRE_FREE, ticks, address);
+    char bytes[64];
+    size_t used = record_write(bytes, &born);
+
+    used += record_write(bytes + used, &ended);
+    replay_records(replay, thread, bytes, used);
+}
+
 static void release_late(uint32_t thread, uint64_t address, uint64_t at_ticks)
 {
     feed(thread, record_short(WIRE_FREE, at_ticks, address));
@@ -839,6 +863,52 @@ static void a_hundred_thousand_blocks_are_all_found_again(void **state)
     assert_int_equal(program().foreign_frees, 0);
 }
 
+/* Levels and paths have been higher before, so that a block that is freed at once is nothing new. */
+static void reach_higher_levels(void)
+{
+    allocate_now(ONE, X, 3000, P);
+    allocate_now(ONE, Y, 3000, P);
+    release_now(ONE, Y);
+}
+
+static void a_block_that_is_freed_at_once_is_temporary(void **state)
+{
+    const struct call_numbers *p;
+
+    (void)state;
+    reach_higher_levels();
+    allocate_and_release(ONE, Z, 40, P);
+    p = path(P);
+    assert_int_equal(p->alloc_count, 3);
+    assert_int_equal(p->free_count, 2);
+    assert_int_equal(p->temporary_count, 2); /* Y was, too */
+    assert_int_equal(p->size_min, 40);
+    assert_int_equal(p->slack_bytes, 3 * 4);
+    assert_int_equal(p->live_slack_bytes, 4);
+    assert_int_equal(program().events, 5);
+    assert_int_equal(replay_live_count(replay), 1);
+}
+
+static void a_block_that_is_freed_at_once_may_replace_another(void **state)
+{
+    (void)state;
+    reach_higher_levels();
+    allocate_and_release(ONE, X, 40, P);
+    assert_int_equal(program().replaced_blocks, 1);
+    assert_int_equal(program().total.live_bytes, 0);
+    assert_int_equal(replay_live_count(replay), 0);
+}
+
+static void a_block_that_is_freed_at_once_may_be_one_more_than_ever(void **state)
+{
+    (void)state;
+    reach_higher_levels();
+    allocate_now(ONE, Y, 60, P);
+    allocate_and_release(ONE, Z, 40, P);
+    assert_int_equal(program().live_peak_count, 3);
+    assert_int_equal(program().total.peak_bytes, 6000);
+}
+
 #define RULE(test) cmocka_unit_test_setup_teardown(test, begin, end)
 
 int main(void)
@@ -889,6 +959,9 @@ int main(void)
         RULE(nonsense_is_skipped_and_counted),
         RULE(the_numbers_of_call_paths_may_be_anything),
         RULE(a_hundred_thousand_blocks_are_all_found_again),
+        RULE(a_block_that_is_freed_at_once_is_temporary),
+        RULE(a_block_that_is_freed_at_once_may_replace_another),
+        RULE(a_block_that_is_freed_at_once_may_be_one_more_than_ever),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
