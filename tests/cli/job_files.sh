@@ -172,3 +172,4 @@ damaged "data = data[:-1000]"
 damaged "data = data[:100]"
 damaged "data = b'nonsense'"
 damaged "data = b''"
+damaged "data += data[16:]" # each row stands twice

@@ -536,9 +536,10 @@ static void scan_read_row(struct manifest_process *process, const struct session
 }
 
 /* In place of one of the first `entries` processes, if it is the same: that one was read while it
- * came into the node's file, or its collector was killed then. */
+ * came into the node's file, or its collector was killed then. A row that stands twice counts once.
+ */
 static void scan_put_row(struct manifest *manifest, struct manifest_job *job, size_t entries,
-                         const struct manifest_process *process)
+                         struct manifest_process *process)
 {
     for (size_t i = 0; i < entries && scan_is_certain(&process->entry); i++) {
         struct manifest_process *other = &job->processes[i];
@@ -551,7 +552,10 @@ static void scan_put_row(struct manifest *manifest, struct manifest_job *job, si
         scan_unlock(manifest);
         return;
     }
-    scan_add_process(manifest, job, process);
+    if (scan_has_same(job, process))
+        scan_release_process(process);
+    else
+        scan_add_process(manifest, job, process);
 }
 
 /* A node's file that cannot be read stands for the processes that nobody sees. */

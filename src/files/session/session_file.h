@@ -96,7 +96,7 @@ bool session_is_file(const char *path); /* false if it cannot be read */
  * with a sentence. */
 int session_read(struct session **out, const char *path);
 /* The same, but of a file of whole profiles none of them is read: only what is before each. A file
- * with other rows, or that is damaged, is read by session_read(). */
+ * with other rows, or in which none can be found, is read by session_read(). */
 int session_list(struct session **out, const char *path);
 /* Reads the body of an entry that session_list() has left out. Then it is there until the next
  * call. 0 or -errno with a sentence. */

@@ -1,6 +1,7 @@
 /* Lists a session file of whole profiles (session_file.h) by what is before each profile: a read of
- * a few kilobytes for a row of hundreds. Where that does not lead from row to row to the file's
- * end, or where other rows are in it, all of the file is read (session_reader.c). */
+ * a few kilobytes for a row of hundreds. Where that does not lead to a row, the next one is looked
+ * for, a piece of the file at a time. Where other rows are in it, or no whole profile is found, all
+ * of the file is read (session_reader.c). */
 #include <endian.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -16,13 +17,17 @@
 #include "session/session_format.h"
 #include "session/session_reading.h"
 
-enum { HEADS_FIRST_BYTES = 4096 }; /* that are read of a row: nearly always enough */
+enum {
+    HEADS_FIRST_BYTES = 4096, /* that are read of a row: nearly always enough */
+    HEADS_VAIN_LENGTHS = 4,   /* of the file, are looked through and hashed for the next row */
+};
 
 struct session_heads {
     int fd;
     uint64_t file_bytes;
     unsigned char *buffer;
     size_t room;
+    uint64_t vain_bytes; /* looked through, and hashed of rows that were none */
 };
 
 /* Reads `want` bytes at `at`, or those that there are, into the buffer. -EAGAIN: fewer than that
@@ -59,31 +64,136 @@ static int session_heads_take(struct session *session, struct session_heads *hea
     size_t beginning = session_whole_beginning(heads->buffer + sizeof record, there - sizeof record,
                                                (size_t)bytes);
     if (le32toh(record.kind) != SESSION_RECORD_WHOLE || bytes > SESSION_RECORD_BYTES_MAX ||
-        bytes > left || !beginning)
+        !beginning || beginning > left)
         return -EAGAIN;
+    bytes = bytes < left ? bytes : left; /* the file ends within the profile, which finds that */
     if (beginning > there - sizeof record)
         error = session_heads_read(heads, *at, sizeof record + beginning);
     if (error)
         return error;
     const unsigned char *content = heads->buffer + sizeof record;
-    if (XXH64(content, beginning, 0) != le64toh(record.hash))
+    if (XXH64(content, beginning, 0) != le64toh(record.hash)) {
+        heads->vain_bytes += beginning;
         return -EAGAIN;
+    }
     error = session_reader_add_row(session, true, content, beginning, (size_t)bytes,
                                    *at + sizeof record);
-    if (!error && session->entries[session->count - 1].body) /* a row without a body */
-        error = -EAGAIN;
+    if (error)
+        return error == -EBADMSG ? -EAGAIN : error;
+    session->entries[session->count - 1].body = NULL; /* of a row without one: of the buffer */
     *at += sizeof record + bytes;
-    return error == -EBADMSG ? -EAGAIN : error;
+    return 0;
 }
+
+/* Is there a record that is no whole profile, by its kind? Then this is another kind of file. */
+static bool session_heads_is_other(struct session_heads *heads, uint64_t at)
+{
+    struct session_record record = {.kind = 0};
+    if (heads->file_bytes - at < sizeof record || session_heads_read(heads, at, sizeof record))
+        return false;
+    memcpy(&record, heads->buffer, sizeof record);
+    uint32_t kind = le32toh(record.kind);
+    return kind == SESSION_RECORD_ROW || kind == SESSION_RECORD_LAYOUT;
+}
+
+/* Does the file end within what a row has before its profile, or before that can be told? */
+static bool session_heads_ends_in(struct session_heads *heads, uint64_t at)
+{
+    struct session_record record;
+    size_t there = session_heads_first_bytes(heads, at);
+    if (there < sizeof record)
+        return true;
+    if (session_heads_read(heads, at, there))
+        return false;
+    memcpy(&record, heads->buffer, sizeof record);
+    size_t beginning = session_whole_beginning(heads->buffer + sizeof record, there - sizeof record,
+                                               (size_t)le32toh(record.bytes));
+    return le32toh(record.kind) == SESSION_RECORD_WHOLE &&
+           beginning > heads->file_bytes - at - sizeof record;
+}
+
+/* ---- After damage -------------------------------------------------------------------------- */
+
+/* The first place from `at` on where bytes stand as at the beginning of a row, or the file's end */
+static int session_heads_find_kind(struct session_heads *heads, uint64_t *at)
+{
+    const uint32_t kind = htole32(SESSION_RECORD_WHOLE);
+    while (heads->file_bytes - *at >= sizeof kind) {
+        size_t there = session_heads_first_bytes(heads, *at);
+        int error = session_heads_read(heads, *at, there);
+        if (error)
+            return error;
+        heads->vain_bytes += there;
+        const unsigned char *found = memmem(heads->buffer, there, &kind, sizeof kind);
+        if (found) {
+            *at += (uint64_t)(found - heads->buffer);
+            return 0;
+        }
+        *at += there - (sizeof kind - 1); /* which may end with a part of it */
+    }
+    *at = heads->file_bytes;
+    return 0;
+}
+
+/* Room that was kept for a row, as session_reader_is_hole() has it. */
+static int session_heads_is_hole(struct session_heads *heads, uint64_t at, uint64_t end, bool *is)
+{
+    uint64_t from = at;
+    size_t there = 0, zeros = 0;
+    for (; at < end && zeros == there; at += zeros) {
+        there = end - at < HEADS_FIRST_BYTES ? (size_t)(end - at) : HEADS_FIRST_BYTES;
+        int error = session_heads_read(heads, at, there);
+        if (error)
+            return error;
+        for (zeros = 0; zeros < there && !heads->buffer[zeros]; zeros++)
+            continue;
+    }
+    size_t some = end - at < HEADS_FIRST_BYTES ? (size_t)(end - at) : HEADS_FIRST_BYTES;
+    int error = session_heads_read(heads, at, some);
+    *is = at == end || (!error && session_reader_is_before_profile(at - from, heads->buffer, some));
+    return error;
+}
+
+/* Counts what stands at *at and is no row, and moves *at to the next row or the file's end. */
+static int session_heads_skip(struct session *session, struct session_heads *heads, uint64_t *at)
+{
+    uint64_t from = *at, next = *at + 1;
+    bool is_hole = false;
+    int error = 0;
+    for (;; next++) {
+        bool is_vain = heads->vain_bytes / HEADS_VAIN_LENGTHS > heads->file_bytes;
+        next = is_vain || next > heads->file_bytes ? heads->file_bytes : next;
+        error = session_heads_find_kind(heads, &next);
+        uint64_t behind = next;
+        if (error || next == heads->file_bytes)
+            break;
+        error = session_heads_take(session, heads, &behind);
+        *at = behind;
+        if (error != -EAGAIN)
+            break;
+    }
+    if (next == heads->file_bytes)
+        *at = next;
+    if (!error)
+        error = session_heads_is_hole(heads, from, next, &is_hole);
+    session->cut |= !error && next == heads->file_bytes && session_heads_ends_in(heads, from);
+    session->lost_bytes += is_hole ? 0 : next - from;
+    return error;
+}
+
+/* ---- All of it ----------------------------------------------------------------------------- */
 
 static int session_heads_take_all(struct session *session, struct session_heads *heads)
 {
     uint64_t at = sizeof(struct session_header);
     int error = session_heads_read(heads, 0, sizeof(struct session_header));
     if (!error && session_reader_check_header(heads->buffer, sizeof(struct session_header), ""))
-        error = -EAGAIN; /* who reads all of it says so */
-    while (!error && at < heads->file_bytes)
+        return -EAGAIN; /* who reads all of it says so */
+    while (!error && at < heads->file_bytes) {
         error = session_heads_take(session, heads, &at);
+        if (error == -EAGAIN && !session_heads_is_other(heads, at))
+            error = session_heads_skip(session, heads, &at);
+    }
     return error ? error : session->count ? 0 : -EAGAIN;
 }
 

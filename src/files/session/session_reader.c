@@ -218,18 +218,22 @@ static size_t session_reader_find_next(struct session_private *own, size_t at)
     return own->bytes;
 }
 
+bool session_reader_is_before_profile(uint64_t zeros, const unsigned char *at, size_t bytes)
+{
+    enum { BEGINNING = sizeof(struct session_record) + sizeof(struct session_whole_head) };
+    const size_t magic_at = 8, magic_bytes = strlen(OWN_FILE_PACK_MAGIC);
+    return zeros >= BEGINNING && bytes >= magic_at + magic_bytes &&
+           !memcmp(at + magic_at, OWN_FILE_PACK_MAGIC, magic_bytes);
+}
+
 /* Room that was kept for a row and never written, or only as far as the profile, which comes before
  * the row's beginning: its process has a file of its own. */
 static bool session_reader_is_hole(const struct session_private *own, size_t at, size_t end)
 {
-    enum { BEGINNING = sizeof(struct session_record) + sizeof(struct session_whole_head) };
-    const size_t magic_at = 8, magic_bytes = strlen(OWN_FILE_PACK_MAGIC);
     size_t from = at;
     while (at < end && !own->image[at])
         at++;
-    bool has_profile = at - from >= BEGINNING && end - at >= magic_at + magic_bytes &&
-                       !memcmp(own->image + at + magic_at, OWN_FILE_PACK_MAGIC, magic_bytes);
-    return at == end || has_profile;
+    return at == end || session_reader_is_before_profile(at - from, own->image + at, end - at);
 }
 
 static int session_reader_read_records(struct session *session)

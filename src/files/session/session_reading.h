@@ -37,6 +37,10 @@ int session_reader_add_row(struct session *session, bool is_whole, const unsigne
  * `bytes` of it are there. */
 size_t session_whole_beginning(const unsigned char *content, size_t bytes, size_t all);
 
+/* Is room that has so many zeros, and behind them these bytes, that of a row whose profile was
+ * written and whose beginning was not? */
+bool session_reader_is_before_profile(uint64_t zeros, const unsigned char *at, size_t bytes);
+
 /* 0 or -errno with a sentence. */
 int session_reader_check_header(const void *head, size_t bytes, const char *path);
 

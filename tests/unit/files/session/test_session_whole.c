@@ -150,6 +150,40 @@ static void damage_before_a_profile_costs_that_row_alone(void **state)
     session_free(session);
 }
 
+/* 64 profiles of a MiB each, of which one has a damaged head: memory for one of them would be too
+ * much. */
+static void a_damaged_file_is_not_read_into_memory(void **state)
+{
+    enum { LARGE = 1 << 20, MANY = 64, ROOM = 8 << 20 };
+    struct rlimit before, less;
+    struct session *session;
+    (void)state;
+    struct session_whole_file *file = open_new("large");
+    char *profile = calloc(1, LARGE);
+    for (int pid = 1; pid <= MANY; pid++) {
+        struct session_row row = row_of(pid);
+        memset(profile, pid, LARGE);
+        assert_int_equal(session_whole_append(file, &row, "said", profile, LARGE), 0);
+    }
+    free(profile);
+    session_whole_close(file);
+    off_t each = (size_of("large") - 16) / MANY;
+    change("large", 16 + 5 * each + 40, "damage", 6);
+    change("large", 16 + 9 * each, "no kind", 7);
+    getrlimit(RLIMIT_DATA, &before);
+    less = before;
+    less.rlim_cur = ROOM;
+    setrlimit(RLIMIT_DATA, &less);
+    int error = session_list(&session, scratch("large"));
+    setrlimit(RLIMIT_DATA, &before);
+    assert_int_equal(error, 0);
+    assert_int_equal(session->count, MANY - 2);
+    assert_int_equal(session->lost_bytes, 2 * each);
+    assert_false(session->cut);
+    session_free(session);
+    unlink(scratch("large"));
+}
+
 static void damage_in_a_profile_is_for_its_reader(void **state)
 {
     (void)state;
@@ -314,6 +348,7 @@ int main(void)
         cmocka_unit_test(rows_are_listed_without_their_profiles),
         cmocka_unit_test(a_file_that_is_there_is_left_alone),
         cmocka_unit_test(damage_before_a_profile_costs_that_row_alone),
+        cmocka_unit_test(a_damaged_file_is_not_read_into_memory),
         cmocka_unit_test(damage_in_a_profile_is_for_its_reader),
         cmocka_unit_test(a_length_that_leads_astray_costs_that_row_alone),
         cmocka_unit_test(a_file_that_was_cut_off_has_all_before),
