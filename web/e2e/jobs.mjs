@@ -1,5 +1,6 @@
 /* A job: its ranks side by side, one of them chosen for every view, two compared. */
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { cp, link, mkdir, readdir, rm, stat, truncate, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { test } from "node:test";
@@ -244,6 +245,71 @@ export function testJobs(world) {
         assert.equal(
             await session.fact("Peak of live blocks").getAttribute("title"),
             exact(report(world.tidemark, world.profiles.ranks[0]).program.peak_bytes, "bytes"),
+        );
+        session.noErrors();
+    });
+
+    test("a large job shows what digests say, as `job --json` does, and reads profiles when a view asks", async (t) => {
+        const job = join(world.work, "large"),
+            name = (rank) => `rank-${String(rank).padStart(5, "0")}`,
+            size = 66;
+        await mkdir(job);
+        for (let rank = 0; rank < size; rank++) {
+            await link(world.profiles.ranks[rank % 3], join(job, `${name(rank)}.tmk`));
+            await writeFile(
+                join(job, `${name(rank)}.entry`),
+                `tidemark entry 1\njob large\nrank ${rank}\nranks ${size}\npid ${rank + 1}\nprogram many\n` +
+                    `profile ${name(rank)}.tmk\nend exit\nend_status 0\n.\n`,
+            );
+        }
+        const said = JSON.parse(
+            execFileSync(world.tidemark, ["job", "--json", job], { maxBuffer: 1 << 26 }),
+        );
+        const server = await serve(world.tidemark, [job], [], {});
+        t.after(() => server.stop());
+        const session = await Session.open(world.browser, server),
+            { page } = session;
+        t.after(() => session.close());
+        await page.locator("[data-ranks]").waitFor();
+        for (const view of ["summary", "jobs"]) {
+            await session.go(view);
+            assert.match(
+                await session.text("[data-reading] [role=status]"),
+                /Call paths of 0 of 66 ranks read/,
+            );
+            assert.equal(await session.text("[data-ranks]"), String(size), view);
+            assert.deepEqual(
+                (await session.json("Ranks")).map((row) => [
+                    row.rank,
+                    row.peak_bytes,
+                    row.live_bytes,
+                    row.alloc_count,
+                ]),
+                said.ranks.map((rank) => [
+                    rank.rank,
+                    rank.peak_bytes,
+                    rank.live_bytes,
+                    rank.alloc_count,
+                ]),
+                view,
+            );
+            assert.equal(
+                await session.fact("highest").getAttribute("title"),
+                exact(said.high_water_marks.max, "bytes"),
+            );
+            const levels = page.locator(".card", { hasText: "Ranks × time" });
+            assert.equal(await levels.locator("[data-no-levels]").count(), 0);
+            assert.equal((await levels.locator("canvas").count()) > 0, true);
+        }
+        await session.accessible("digests");
+        await session.go("flame");
+        await page.locator("[data-reading]").waitFor({ state: "detached" });
+        await session.settle();
+        await session.go("functions");
+        const reports = world.profiles.ranks.map((file) => report(world.tidemark, file));
+        assert.equal(
+            (await session.json("Functions")).reduce((sum, row) => sum + row.alloc_count, 0),
+            (size / 3) * reports.reduce((sum, { program }) => sum + program.alloc_count, 0),
         );
         session.noErrors();
     });

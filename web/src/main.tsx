@@ -193,7 +193,7 @@ function Head({ of, reading }: { of: Profile | null; reading: Reading | null }):
                 <span class="chip" title="The page fills in by itself">
                     {reading.listed
                         ? `${reading.listed.done} of ${reading.listed.of} entries read`
-                        : `${reading.read} of ${reading.toRead} ranks read`}
+                        : `${reading.digests ? "call paths of " : ""}${reading.read} of ${reading.toRead} ranks read`}
                 </span>
             )}
             {(of?.summary.state === "recording" || reading) &&
@@ -459,7 +459,7 @@ function Page(): JSX.Element {
                         .
                     </p>
                 )}
-                {reading && <ReadingJob of={reading} />}
+                {reading && <ReadingJob of={reading} view={view.id} />}
                 {shown && !focusIsFound.value && <div class="empty" aria-busy="true" />}
                 {shown &&
                     focusIsFound.value &&

@@ -408,19 +408,47 @@ static int job_profile_put_all(struct profile_writer *writer, const struct job *
     return error ? error : profile_writer_commit(writer);
 }
 
-int job_profile_write(const char *path, const struct job *job, struct job_tree *tree)
+static int job_profile_put_without_paths(struct profile_writer *writer, const struct job *job,
+                                         size_t to_read, const struct job_course *course)
+{
+    int error = profile_writer_begin(writer);
+    error = error ? error : job_profile_put_facts(writer, job, course);
+    error = error ? error : profile_put_integer(writer, PROFILE_META_TO_READ, (int64_t)to_read);
+    error = error ? error : profile_put_integer(writer, PROFILE_META_RANKS_ONLY, 1);
+    error = error ? error : job_profile_put_end(writer, job);
+    error = error ? error : job_profile_put_unseen(writer, job);
+    error = error ? error : job_profile_put_course(writer, course);
+    error = error ? error : job_profile_put_ranks(writer, job);
+    error = error ? error : job_profile_put_nodes(writer, job);
+    return error ? error : profile_writer_commit(writer);
+}
+
+/* `tree` NULL: without call paths. */
+static int job_profile_write_to(const char *path, const struct job *job,
+                                const struct job_tree *tree, size_t to_read)
 {
     struct profile_writer *writer;
     struct job_course course;
     int error = profile_writer_open(&writer, path);
     if (error)
         return error;
-    job_tree_settle(tree);
     job_course_init(&course, &job->summary, COURSE_BUCKETS);
-    error = job_profile_put_all(writer, job, tree, &course);
+    error = tree ? job_profile_put_all(writer, job, tree, &course)
+                 : job_profile_put_without_paths(writer, job, to_read, &course);
     job_course_release(&course);
     if (!error)
         return profile_writer_finish(writer, true);
     profile_writer_discard(writer);
     return error;
+}
+
+int job_profile_write(const char *path, const struct job *job, struct job_tree *tree)
+{
+    job_tree_settle(tree);
+    return job_profile_write_to(path, job, tree, 0);
+}
+
+int job_profile_write_ranks(const char *path, const struct job *job, size_t to_read)
+{
+    return job_profile_write_to(path, job, NULL, to_read);
 }

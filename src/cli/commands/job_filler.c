@@ -1,6 +1,7 @@
 /* Reads jobs while they are shown (job_filler.h). One thread first lists the ranks of those whose
- * entries are still being read. Then it goes through the jobs and calls job_run(), which has more
- * threads; under the lock it says when it has come to an end. */
+ * entries are still being read. Then it reads the digests of all jobs' ranks, and then, of small
+ * jobs and of those that somebody asks for, whole profiles. job_run() has more threads for both.
+ * Under the lock it says when it has read all that nobody has to ask for. */
 #include "commands/job_filler.h"
 
 #include <errno.h>
@@ -10,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 #include "base/array.h"
 #include "base/error.h"
@@ -27,6 +29,9 @@
 /* A processor reads at most so many ranks while the first answer waits: 1 ms each. */
 enum { FIRST_WAIT_MS = 250, FIRST_RANKS = 250, TELL_MS = 200 };
 
+/* Of a larger job the call paths, 17 ms of a processor a rank, are read when they are asked for. */
+enum { UNASKED_RANKS = 64, ASKED_MS = 100 };
+
 /* What is known of the ranks is shown anew so often, and takes a fifth of the time at most. */
 enum { SHOW_MS = 1000, SHOW_PART = 5 };
 
@@ -35,6 +40,7 @@ struct job_filler_item {
     uint32_t *places; /* of the ranks' files, by id */
     size_t rank_count;
     bool is_listed;
+    bool waits;       /* its digests are shown, and its profiles are read when they are asked for */
     size_t shown;     /* of its entries, in what is shown … */
     uint64_t next_ms; /* … until then */
     struct served_reading reading;
@@ -48,8 +54,8 @@ struct job_filler {
     bool has_thread;
     atomic_bool stops, tells;
     pthread_mutex_t lock;
-    pthread_cond_t ended;
-    bool has_ended;
+    pthread_cond_t rested;
+    bool has_rested;
 };
 
 struct job_filler *job_filler_new(const char *command)
@@ -57,7 +63,7 @@ struct job_filler *job_filler_new(const char *command)
     struct job_filler *filling = memory_need(calloc(1, sizeof *filling));
     filling->command = command;
     pthread_mutex_init(&filling->lock, NULL);
-    pthread_cond_init(&filling->ended, NULL);
+    pthread_cond_init(&filling->rested, NULL);
     return filling;
 }
 
@@ -237,7 +243,7 @@ static bool job_filler_has_ids(const struct job_filler_item *item,
     return same;
 }
 
-/* NULL, or why the job cannot be shown. */
+/* `tree` NULL: of what digests say. NULL, or why the job cannot be shown. */
 static const char *job_filler_write(const struct job_filler_item *item, const struct job *job,
                                     struct job_tree *tree)
 {
@@ -250,12 +256,20 @@ static const char *job_filler_write(const struct job_filler_item *item, const st
     struct strbuf draft = STRBUF_INIT;
     const char *why = NULL;
     strbuf_addf(&draft, "%s.whole.tmk", item->job.path);
-    if (job_profile_write(draft.data, job, tree))
+    if (tree ? job_profile_write(draft.data, job, tree)
+             : job_profile_write_ranks(draft.data, job, job_filler_profiles(item->job.files)))
         why = error_text();
     else if (rename(draft.data, item->job.path))
         why = strerror(errno);
     strbuf_release(&draft);
     return why;
+}
+
+/* Where digests alone cannot be shown, whole profiles are read at once: they say why. */
+static void job_filler_end_digests(struct job_filler_item *item, const char *why)
+{
+    served_reading_tell(&item->reading, 0); /* from now on profiles are counted */
+    item->waits = !why && item->reading.of > UNASKED_RANKS;
 }
 
 static void job_filler_finish(struct job_filler *filling, struct job_filler_item *item,
@@ -270,14 +284,17 @@ static void job_filler_finish(struct job_filler *filling, struct job_filler_item
         return;
     }
     const char *why = job_filler_write(item, &job, tree);
-    if (why) {
+    if (!tree) {
+        job_filler_end_digests(item, why);
+    } else if (why) {
         served_reading_fail(&item->reading, why);
         output_complain(filling->command, why);
     }
     job_release(&job);
 }
 
-static void job_filler_read(struct job_filler *filling, struct job_filler_item *item)
+/* Digests alone, or whole profiles. */
+static void job_filler_read(struct job_filler *filling, struct job_filler_item *item, bool whole)
 {
     struct job_filler_progress noted = {.filling = filling, .item = item};
     struct job_progress progress = {job_filler_note, &noted, &filling->stops};
@@ -286,27 +303,54 @@ static void job_filler_read(struct job_filler *filling, struct job_filler_item *
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
     uint32_t *order = job_filler_order(item->job.files);
     job_run(item->job.files, order, item->job.files->count, processors > 0 ? (size_t)processors : 1,
-            &summary, &tree, &progress);
+            &summary, whole ? &tree : NULL, &progress);
     term_progress_end();
     free(order);
     if (!atomic_load(&filling->stops))
-        job_filler_finish(filling, item, &summary, &tree);
+        job_filler_finish(filling, item, &summary, whole ? &tree : NULL);
     job_summary_release(&summary);
     job_tree_release(&tree);
+}
+
+static void job_filler_read_all(struct job_filler *filling)
+{
+    for (int whole = 0; whole < 2; whole++)
+        for (size_t i = 0; i < filling->count && !atomic_load(&filling->stops); i++)
+            if (filling->items[i]->is_listed && !filling->items[i]->waits)
+                job_filler_read(filling, filling->items[i], whole);
+    malloc_trim(0); /* ranks were read and forgotten again */
+    pthread_mutex_lock(&filling->lock);
+    filling->has_rested = true;
+    pthread_cond_signal(&filling->rested);
+    pthread_mutex_unlock(&filling->lock);
+}
+
+/* The jobs that wait, each when somebody asks for it. */
+static void job_filler_read_asked(struct job_filler *filling)
+{
+    const struct timespec pause = {.tv_nsec = ASKED_MS * 1000000l};
+    for (size_t left = 1; left && !atomic_load(&filling->stops);) {
+        left = 0;
+        for (size_t i = 0; i < filling->count && !atomic_load(&filling->stops); i++) {
+            struct job_filler_item *item = filling->items[i];
+            if (item->waits && served_reading_is_wanted(&item->reading)) {
+                item->waits = false;
+                job_filler_read(filling, item, true);
+                malloc_trim(0);
+            }
+            left += item->waits;
+        }
+        if (left)
+            nanosleep(&pause, NULL);
+    }
 }
 
 static void *job_filler_work(void *context)
 {
     struct job_filler *filling = context;
     job_filler_list_all(filling);
-    for (size_t i = 0; i < filling->count && !atomic_load(&filling->stops); i++)
-        if (filling->items[i]->is_listed)
-            job_filler_read(filling, filling->items[i]);
-    malloc_trim(0); /* ranks were read and forgotten again */
-    pthread_mutex_lock(&filling->lock);
-    filling->has_ended = true;
-    pthread_cond_signal(&filling->ended);
-    pthread_mutex_unlock(&filling->lock);
+    job_filler_read_all(filling);
+    job_filler_read_asked(filling);
     return NULL;
 }
 
@@ -329,14 +373,15 @@ void job_filler_begin(struct job_filler *filling)
 {
     bool waits = job_filler_may_be_quick(filling);
     filling->has_thread = !pthread_create(&filling->thread, NULL, job_filler_work, filling);
-    if (!filling->has_thread) {
-        job_filler_work(filling); /* as it is done where nothing is shown meanwhile */
+    if (!filling->has_thread) { /* as it is done where nothing is shown meanwhile */
+        job_filler_list_all(filling);
+        job_filler_read_all(filling);
         return;
     }
     struct timespec until = now_later(CLOCK_REALTIME, (uint64_t)FIRST_WAIT_MS * 1000000);
     pthread_mutex_lock(&filling->lock);
-    while (waits && !filling->has_ended &&
-           !pthread_cond_timedwait(&filling->ended, &filling->lock, &until))
+    while (waits && !filling->has_rested &&
+           !pthread_cond_timedwait(&filling->rested, &filling->lock, &until))
         continue; /* woken for another reason */
     pthread_mutex_unlock(&filling->lock);
 }
@@ -378,7 +423,7 @@ bool job_filler_end(struct job_filler *filling)
         free(item->places);
         free(item);
     }
-    pthread_cond_destroy(&filling->ended);
+    pthread_cond_destroy(&filling->rested);
     pthread_mutex_destroy(&filling->lock);
     free(filling->items);
     free(filling);

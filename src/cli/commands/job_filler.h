@@ -1,6 +1,8 @@
 /* Reads the profiles of jobs' ranks on a thread while `serve` shows the jobs already. What is shown
- * first says only what the entries of the job's directory say (job_first.h); the profile of the
- * whole job takes its place by rename, which the server notices. */
+ * first says only what the entries of the job's directory say (job_first.h). A profile without call
+ * paths, of the ranks' digests, takes its place, and then the profile of the whole job: of a large
+ * job when somebody asks for what only that one says. Each comes by rename, which the server
+ * notices. */
 #ifndef TIDEMARK_COMMANDS_JOB_FILLER_H
 #define TIDEMARK_COMMANDS_JOB_FILLER_H
 
@@ -31,8 +33,8 @@ struct job_filler_job {
 /* Before it begins. The strings must live on. How far it is, until job_filler_end(). */
 struct served_reading *job_filler_add(struct job_filler *filling, const struct job_filler_job *job);
 
-/* Begins to read, one job after the other, and waits until all are read, a quarter of a second at
- * most. It does not wait where that cannot be enough. */
+/* Begins to read, one job after the other, and waits until all is read that nobody has to ask for,
+ * a quarter of a second at most. It does not wait where that cannot be enough. */
 void job_filler_begin(struct job_filler *filling);
 /* Shows on stderr, from now on, how many ranks have been read. */
 void job_filler_tell(struct job_filler *filling);

@@ -65,7 +65,9 @@ void profile_writer_be_patient(struct profile_writer *writer, bool (*patience)(v
 #define PROFILE_META_JOB_RANKS   "job_ranks"
 #define PROFILE_META_JOB_MISSING "job_missing" /* integer: ranks that left nothing */
 /* integer: ranks of a job whose profiles are not read yet: what it says is of their entries */
-#define PROFILE_META_TO_READ      "to_read"
+#define PROFILE_META_TO_READ "to_read"
+/* integer 1: of a job, with the figures of its ranks and nodes and without any call path */
+#define PROFILE_META_RANKS_ONLY   "ranks_only"
 #define PROFILE_META_OWNER_RANKS  "owner_ranks"  /* integer: ranks whose looks `owners` adds up */
 #define PROFILE_META_JOB_LEFT_OUT "job_left_out" /* integer: ranks that --ranks left out */
 /* integer: processes of a job that do not say when they began, and are not in its timeline */

@@ -509,17 +509,13 @@ static enum MHD_Result answer_send_notes(struct server *server, struct MHD_Conne
     return result;
 }
 
-/* Is it of what the profiles of a job's ranks say, while they are being read? */
-static bool answer_is_not_read_yet(struct served_profile *served, const char *name)
-{
-    return served_profile_is_reading(served) && strcmp(name, "summary") && strcmp(name, "ranks");
-}
-
+/* What the profiles of a job's ranks say. They are read from now on, if they are not already. */
 static enum MHD_Result answer_refuse_unread(struct MHD_Connection *connection,
                                             struct served_profile *served)
 {
     struct served_profile_state state;
     struct strbuf why = STRBUF_INIT;
+    served_reading_want(served_profile_shown(served)->reading);
     served_profile_state(served, &state);
     if (*state.error)
         strbuf_add_string(&why, state.error);
@@ -530,36 +526,6 @@ static enum MHD_Result answer_refuse_unread(struct MHD_Connection *connection,
     strbuf_release(&why);
     return result;
 }
-
-static enum MHD_Result answer_send_resource(struct server *server,
-                                            struct MHD_Connection *connection,
-                                            struct request *request)
-{
-    const struct route *route = &request->route;
-    struct served_profile *served = server_profile(server, route->profile);
-    if (!served)
-        return answer_send_problem(connection, 404, "there is no profile of that number");
-    if (!strncmp(route->name, "window/", strlen("window/")))
-        return answer_send_window(server, connection, request, served_profile_shown(served));
-    if (!strcmp(route->name, "notes"))
-        return answer_send_notes(server, connection, request, served_profile_shown(served));
-    bool is_query = !strcmp(route->name, "query");
-    if (!is_query || served_profile_shown(served)->reading)
-        served_profile_refresh(served);
-    if ((!is_query || served_profile_shown(served)->reading) && served_profile_need(served))
-        return answer_send_problem(connection, 500, error_text());
-    if (served_profile_shown(served)->reading && answer_is_not_read_yet(served, route->name))
-        return answer_refuse_unread(connection, served);
-    if (is_query)
-        return answer_send_rows(server, connection, request, served_profile_shown(served)->path);
-    if (answer_is_region(route->name))
-        return answer_send_region(server, connection, request, served);
-    if (answer_is_level(route->name))
-        return answer_send_level(server, connection, request, served);
-    return answer_send_from(server, connection, request, served, route->name);
-}
-
-/* ---- The list of profiles ------------------------------------------------------------------ */
 
 static void answer_write_profile(struct json *json, size_t index, struct served_profile *served)
 {
@@ -576,6 +542,60 @@ static void answer_write_profile(struct json *json, size_t index, struct served_
     }
     json_end(json);
 }
+
+/* Has all of a job read; the answer is how far that is. */
+static enum MHD_Result answer_want_whole(struct MHD_Connection *connection, size_t index,
+                                         struct served_profile *served)
+{
+    struct strbuf text = STRBUF_INIT;
+    char *bytes = NULL;
+    size_t length = 0;
+    FILE *stream = open_memstream(&bytes, &length);
+    if (!stream)
+        return MHD_NO;
+    struct json json = json_begin(stream, false);
+    served_reading_want(served_profile_shown(served)->reading);
+    answer_write_profile(&json, index, served);
+    json_finish(&json);
+    fclose(stream);
+    strbuf_add(&text, bytes, length);
+    free(bytes);
+    enum MHD_Result result = answer_send_text(connection, &text, "application/json", NULL);
+    strbuf_release(&text);
+    return result;
+}
+
+static enum MHD_Result answer_send_resource(struct server *server,
+                                            struct MHD_Connection *connection,
+                                            struct request *request)
+{
+    const struct route *route = &request->route;
+    struct served_profile *served = server_profile(server, route->profile);
+    if (!served)
+        return answer_send_problem(connection, 404, "there is no profile of that number");
+    if (!strncmp(route->name, "window/", strlen("window/")))
+        return answer_send_window(server, connection, request, served_profile_shown(served));
+    if (!strcmp(route->name, "notes"))
+        return answer_send_notes(server, connection, request, served_profile_shown(served));
+    if (!strcmp(route->name, "whole") && served_profile_shown(served)->reading)
+        return answer_want_whole(connection, route->profile, served);
+    bool is_query = !strcmp(route->name, "query");
+    if (!is_query || served_profile_shown(served)->reading)
+        served_profile_refresh(served);
+    if ((!is_query || served_profile_shown(served)->reading) && served_profile_need(served))
+        return answer_send_problem(connection, 500, error_text());
+    if (served_profile_shown(served)->reading && !served_profile_has_read(served, route->name))
+        return answer_refuse_unread(connection, served);
+    if (is_query)
+        return answer_send_rows(server, connection, request, served_profile_shown(served)->path);
+    if (answer_is_region(route->name))
+        return answer_send_region(server, connection, request, served);
+    if (answer_is_level(route->name))
+        return answer_send_level(server, connection, request, served);
+    return answer_send_from(server, connection, request, served, route->name);
+}
+
+/* ---- The list of profiles ------------------------------------------------------------------ */
 
 static enum MHD_Result answer_send_profiles(struct server *server,
                                             struct MHD_Connection *connection)

@@ -589,3 +589,10 @@ void resources_list(const struct resources *resources,
             visit(context, name);
     }
 }
+
+bool resources_are_read(const struct resources *resources, const char *name)
+{
+    if (!resources->is_first || !strcmp(name, "summary") || !strcmp(name, "ranks"))
+        return true;
+    return resources->has_levels && !strcmp(name, "rank_timeline");
+}

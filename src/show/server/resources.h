@@ -24,7 +24,8 @@ struct resources {
     const struct trace *trace;
     bool has_regions; /* each of its regions can be asked for, too; to be set as `trace` is */
     unsigned levels;  /* a bit for each enum memory_level that can be asked for; likewise */
-    bool is_first;    /* of a job whose ranks' profiles are being read; likewise */
+    bool is_first;    /* of a job whose ranks' profiles are not all read; likewise */
+    bool has_levels;  /* then: of its ranks, from their digests; likewise */
     const struct offline_born *born; /* NULL, or of a window; likewise */
     size_t born_count;
     size_t node_count; /* of the profile, even when its paths have been given back */
@@ -49,6 +50,9 @@ int resources_make(const struct resources *resources, const char *name, struct s
  * profile or, if `from_disk`, the disk. */
 enum source_origin resources_text_origin(const struct resources *resources, uint32_t file,
                                          bool from_disk);
+
+/* False: only the profiles of a job's ranks say it, and they are not read yet. */
+bool resources_are_read(const struct resources *resources, const char *name);
 
 /* Is the resource the same for each region of a profile as for the whole? */
 bool resources_is_shared(const char *name);

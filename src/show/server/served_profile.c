@@ -146,6 +146,7 @@ static int served_profile_read_version(struct served_profile *served, uint64_t s
     version->profile = profile;
     version->is_first = served->shown->reading && profile_get(profile, PROFILE_META_TO_READ);
     version->resources.is_first = version->is_first;
+    version->resources.has_levels = profile_get(profile, PROFILE_META_RANKS_ONLY);
     version->finished = !profile->being_written && !version->is_first;
     version->state = version->is_first        ? "reading"
                      : profile->being_written ? "recording"
@@ -565,12 +566,12 @@ void served_profile_refresh(struct served_profile *served)
     pthread_mutex_unlock(&served->lock);
 }
 
-bool served_profile_is_reading(struct served_profile *served)
+bool served_profile_has_read(struct served_profile *served, const char *name)
 {
     struct served_profile_version *version = served_profile_hold_version(served);
-    bool is_first = version->is_first;
+    bool has = resources_are_read(&version->resources, name);
     served_profile_release_version(version);
-    return is_first;
+    return has;
 }
 
 static void served_profile_say_reading(struct served_reading *reading,

@@ -46,7 +46,8 @@ void served_profile_state(struct served_profile *served, struct served_profile_s
 const struct served_source *served_profile_shown(const struct served_profile *served);
 
 /* For a profile that was read. */
-bool served_profile_is_reading(struct served_profile *served);
+/* False: of a job whose ranks' profiles say that resource, and are not read yet. */
+bool served_profile_has_read(struct served_profile *served, const char *name);
 bool served_profile_has_level(struct served_profile *served, enum memory_level level);
 size_t served_profile_region_count(struct served_profile *served);
 

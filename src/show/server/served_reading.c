@@ -54,6 +54,21 @@ size_t served_reading_take_ranks(struct served_reading *reading, const struct se
     return count;
 }
 
+void served_reading_want(struct served_reading *reading)
+{
+    pthread_mutex_lock(&reading->lock);
+    reading->is_wanted = true;
+    pthread_mutex_unlock(&reading->lock);
+}
+
+bool served_reading_is_wanted(struct served_reading *reading)
+{
+    pthread_mutex_lock(&reading->lock);
+    bool is_wanted = reading->is_wanted;
+    pthread_mutex_unlock(&reading->lock);
+    return is_wanted;
+}
+
 void served_reading_fail(struct served_reading *reading, const char *sentence)
 {
     pthread_mutex_lock(&reading->lock);

@@ -16,6 +16,7 @@ struct served_reading {
     size_t done, of; /* profiles, or entries */
     const struct served_source *ranks; /* that came after the server had begun; NULL: none yet */
     size_t rank_count;
+    bool is_wanted;  /* somebody asked for what only the ranks' profiles say */
     char error[200]; /* why there will be no profile of the job; "": there will be, or is */
 };
 
@@ -31,6 +32,9 @@ void served_reading_listed(struct served_reading *reading, size_t of,
 /* The ranks of above, once. */
 size_t served_reading_take_ranks(struct served_reading *reading,
                                  const struct served_source **ranks);
+/* Somebody asks for what only the profiles of the ranks say; has anybody? */
+void served_reading_want(struct served_reading *reading);
+bool served_reading_is_wanted(struct served_reading *reading);
 void served_reading_fail(struct served_reading *reading, const char *sentence);
 
 struct served_reading_state {

@@ -169,9 +169,10 @@ static void web_summary_write_levels(struct json *json, const struct resources *
     json_end(json);
 }
 
-/* Of a job whose ranks' profiles are being read: nothing but who they are is known. */
-static int web_summary_write_first(struct json *json, const struct profile *profile)
+/* Of a job whose ranks' profiles are not read: who they are, and what their digests say. */
+static int web_summary_write_first(struct json *json, const struct resources *resources)
 {
+    const struct profile *profile = resources->profile;
     json_object(json, "meta");
     for (size_t i = 0; i < profile->meta_count; i++)
         if (strcmp(profile->meta[i].key, "complete")) /* of a file of ours */
@@ -181,6 +182,8 @@ static int web_summary_write_first(struct json *json, const struct profile *prof
     json_array(json, "resources");
     json_string(json, NULL, "summary");
     json_string(json, NULL, "ranks");
+    if (resources->has_levels)
+        json_string(json, NULL, "rank_timeline");
     json_end(json);
     return 0;
 }
@@ -193,7 +196,7 @@ int summary_write(struct json *json, const struct resources *resources, const ch
     json_unsigned(json, "version", 1);
     json_string(json, "tool", "tidemark " TIDEMARK_VERSION);
     if (resources->is_first)
-        return web_summary_write_first(json, profile);
+        return web_summary_write_first(json, resources);
     report_json_part(json, profile, resources->hidden, "meta");
     json_bool(json, "ended_well", facts_ended_well(profile));
     web_summary_write_losses(json, profile);

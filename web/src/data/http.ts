@@ -128,6 +128,9 @@ export async function openHttp(): Promise<DataSource> {
     return {
         profiles,
         list,
+        want: async (profile) => {
+            await get(url(profile, "whole"));
+        },
         sql: async (profile, statement) => {
             const asking = statement ? { method: "POST", body: statement } : {};
             const response = await get(url(profile, "query"), undefined, asking);

@@ -41,6 +41,8 @@ export interface DataSource {
     readonly profiles: readonly ProfileEntry[];
     /* The same now: ranks of a job may have been found meanwhile. Not there: none is. */
     list?(): Promise<readonly ProfileEntry[]>;
+    /* Has all of a job read. Not there: all is. */
+    want?(profile: number): Promise<void>;
     /* What a profile is now, or the part of it that a prefix of names stands for, and its
      * generation. Rejects with a sentence for people, as all of these do; with Unanswered where
      * nobody is there to ask. */

@@ -86,7 +86,7 @@ export interface Summary {
     version: number;
     tool: string;
     meta: Record<string, string>;
-    /* Of a job that is "reading" only `meta` is there beside it (doc/API.md). */
+    /* Of a job that is "reading" only `meta` and `resources` are there beside it (doc/API.md). */
     state: "recording" | "complete" | "cut short" | "reading";
     end: string;
     ended_well: boolean;

@@ -4,6 +4,7 @@
 import { computed, effect, signal } from "@preact/signals";
 import { numbers, whole } from "../data/columns.ts";
 import { Outdated, Unanswered, type Change, type DataSource } from "../data/source.ts";
+import type { Summary } from "../data/types.ts";
 import { rangeLevels, type RangeLevels } from "../model/growth.ts";
 import { findFocus } from "../model/focus.ts";
 import {
@@ -57,7 +58,7 @@ async function load(index: number): Promise<void> {
         const { summary, generation } = await source.summary(index);
         if (loading.get(index) !== turn) return;
         await findRanks(index, summary.meta);
-        if (summary.state === "reading") return await showReading(index, summary.meta, generation);
+        if (summary.state === "reading") return await showReading(index, summary, generation);
         let asked = false;
         const replaced = (why: unknown) => {
             if (why instanceof Unanswered)
@@ -93,10 +94,12 @@ async function load(index: number): Promise<void> {
 
 /* ---- Jobs whose ranks are being read ---- */
 
-/* A job of which nothing but its directory's entries is read yet: the rows of its ranks, and how
- * far the rest is. It is no profile: every view waits for it. */
+/* A job of which the entries of its directory are read, or the digests of its ranks: the rows of
+ * its ranks, and how far the rest is. It is no profile: every view waits for it, but the one of the
+ * job, which shows what digests say. */
 export interface Reading {
     meta: Record<string, string>;
+    digests: Profile | null; /* has ranks, nodes and levels; null: they are not read */
     ranks: FirstRank[];
     nodes: { id: number; name: string }[];
     generation: string;
@@ -139,11 +142,23 @@ function followReading(index: number, change: Change): void {
         showFarther(index, { listed: { done: change.listed ?? 0, of: change.to_list } });
 }
 
-async function showReading(
-    index: number,
-    meta: Record<string, string>,
-    generation: string,
-): Promise<void> {
+/* Has the server read what only the profiles of the job's ranks say. */
+export function wantWhole(index: number): void {
+    source.want?.(index).catch((error: unknown) => {
+        failure.value = error instanceof Error ? error.message : String(error);
+    });
+}
+
+async function showReading(index: number, summary: Summary, generation: string): Promise<void> {
+    const { meta } = summary;
+    const replaced = (why: unknown) => {
+        if (!(why instanceof Outdated)) return false;
+        void load(index);
+        return true;
+    };
+    const digests = summary.resources.includes("rank_timeline")
+        ? new Profile(source, index, summary, generation, replaced)
+        : null;
     try {
         const rows = await source.json<Pick<Reading, "ranks" | "nodes">>(
             index,
@@ -155,7 +170,7 @@ async function showReading(
         const { read = 0, failure: why = null } = before ?? {};
         const listed =
             meta["job_ranks"] === undefined ? (before?.listed ?? { done: 0, of: 0 }) : null;
-        const first = { meta, ...rows, generation, read, toRead, listed, failure: why };
+        const first = { meta, ...rows, digests, generation, read, toRead, listed, failure: why };
         reading.value = new Map(reading.peek()).set(index, first);
         failure.value = null;
     } catch (error) {

@@ -605,6 +605,44 @@ static void the_nodes_of_many_ranks_are_found_by_bisection(void **state)
     job_release(&job);
 }
 
+/* Who has the digests of all ranks shows of them what the whole job's profile will say. */
+static void ranks_alone_are_those_of_the_whole_job(void **state)
+{
+    (void)state;
+    struct job job;
+    struct job_tree tree = {0};
+    struct profile *whole, *alone;
+    make_ranks(&job, 9, 1000000);
+    unlink(scratch("job.tmk"));
+    assert_int_equal(job_profile_write(scratch("job.tmk"), &job, &tree), 0);
+    assert_int_equal(profile_read(&whole, scratch("job.tmk")), 0);
+    unlink(scratch("alone.tmk"));
+    assert_int_equal(job_profile_write_ranks(scratch("alone.tmk"), &job, 7), 0);
+    assert_int_equal(profile_read(&alone, scratch("alone.tmk")), 0);
+    assert_string_equal(profile_get(alone, PROFILE_META_TO_READ), "7");
+    assert_string_equal(profile_get(alone, PROFILE_META_RANKS_ONLY), "1");
+    assert_null(profile_get(whole, PROFILE_META_RANKS_ONLY));
+    assert_int_equal(alone->rank_count, 9);
+    for (size_t i = 0; i < 9; i++) {
+        assert_int_equal(alone->ranks[i].rank, whole->ranks[i].rank);
+        assert_string_equal(alone->ranks[i].state, whole->ranks[i].state);
+        assert_true(figure_equal(alone->ranks[i].peak_bytes, whole->ranks[i].peak_bytes));
+        assert_true(figure_equal(alone->ranks[i].alloc_count, whole->ranks[i].alloc_count));
+    }
+    assert_int_equal(alone->rank_step_count, whole->rank_step_count);
+    for (size_t i = 0; i < whole->rank_step_count; i++)
+        assert_true(
+            figure_equal(alone->rank_steps[i].requested_max, whole->rank_steps[i].requested_max));
+    assert_int_equal(alone->node_peak_count, whole->node_peak_count);
+    for (size_t i = 0; i < whole->node_peak_count; i++)
+        assert_true(
+            figure_equal(alone->node_peaks[i].upper_bytes, whole->node_peaks[i].upper_bytes));
+    profile_free(whole);
+    profile_free(alone);
+    job_tree_release(&tree);
+    job_release(&job);
+}
+
 static void what_nobody_saw_is_not_written(void **state)
 {
     (void)state;
@@ -669,6 +707,7 @@ int main(void)
         cmocka_unit_test(what_is_being_written_is_not_damaged),
         cmocka_unit_test(a_job_profile_is_read_back),
         cmocka_unit_test(the_nodes_of_many_ranks_are_found_by_bisection),
+        cmocka_unit_test(ranks_alone_are_those_of_the_whole_job),
         cmocka_unit_test(what_nobody_saw_is_not_written),
         cmocka_unit_test(what_ranks_lack_is_said_once),
     };
