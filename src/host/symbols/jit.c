@@ -5,6 +5,7 @@
 
 #include <ctype.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,11 +16,11 @@
 #include "base/whole.h"
 
 #include "procfs/process.h"
+#include "symbols/jit_name.h"
 #include "symbols/name_memory.h"
 
-#define MAX_NAME_BYTES 1024u
-#define MAX_MAP_BYTES  (off_t)(1u << 30)
-#define READ_BYTES     (1u << 20)
+#define MAX_MAP_BYTES (off_t)(1u << 30)
+#define READ_BYTES    (1u << 20)
 
 void jit_map_release(struct jit_map *map)
 {
@@ -30,7 +31,7 @@ void jit_map_release(struct jit_map *map)
 
 /* The file must belong to the process's user, to us, or to root. Otherwise another user's names
  * would get into root's reports. */
-static bool jit_map_trusted(const struct stat *file, int pid)
+static bool jit_file_trusted(const struct stat *file, int pid)
 {
     char path[64];
     struct stat process;
@@ -41,75 +42,23 @@ static bool jit_map_trusted(const struct stat *file, int pid)
     return stat(path, &process) == 0 && process.st_uid == file->st_uid;
 }
 
-static int jit_map_open(const char *root, int name_pid, int pid, struct stat *status)
+int jit_file_open(const char *path, int pid, struct stat *status)
 {
-    char *path = NULL;
-    if (asprintf(&path, "%s/tmp/perf-%d.map", root, name_pid) < 0)
-        return -1;
     bool is_file = lstat(path, status) == 0 && S_ISREG(status->st_mode);
     int fd = is_file ? open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK) : -1;
-    free(path);
     if (fd >= 0 &&
-        (fstat(fd, status) != 0 || !S_ISREG(status->st_mode) || !jit_map_trusted(status, pid))) {
+        (fstat(fd, status) != 0 || !S_ISREG(status->st_mode) || !jit_file_trusted(status, pid))) {
         close(fd);
         fd = -1;
     }
     return fd;
 }
 
-static const char *jit_map_clean_name(struct pool *pool, const char *name, size_t length)
+static int jit_map_open(const char *root, int name_pid, int pid, struct stat *status)
 {
-    char clean[MAX_NAME_BYTES];
-    if (length > sizeof clean)
-        length = sizeof clean;
-    for (size_t i = 0; i < length; i++)
-        clean[i] = iscntrl((unsigned char)name[i]) ? '?' : name[i];
-    return pool_intern_n(pool, clean, length);
-}
-
-/* The digits in front of `end`, after a colon: ":14". Returns where the colon is; NULL: there are
- * none. */
-static const char *jit_name_number(const char *begin, const char *end, uint32_t *number)
-{
-    const char *at = end;
-    while (at > begin && isdigit((unsigned char)at[-1]))
-        at--;
-    if (at == end || end - at > 9 || at == begin || at[-1] != ':')
-        return NULL;
-    *number = (uint32_t)strtoul(at, NULL, 10);
-    return at - 1;
-}
-
-/* Skips the kind of V8's name for JavaScript code, and the sign for how it was compiled. A name
- * that may be empty, a file, a line and a column follow. NULL: it is another name. */
-static const char *jit_name_after_kind(const char *name)
-{
-    static const char *const kinds[] = {
-        "JS:", "LazyCompile:", "Function:", "Eval:", "Script:", NULL};
-    for (size_t i = 0; kinds[i]; i++)
-        if (!strncmp(name, kinds[i], strlen(kinds[i]))) {
-            name += strlen(kinds[i]);
-            return name + strspn(name, "~^*+");
-        }
-    return NULL;
-}
-
-/* "JS:~keep /srv/sessions.js:9:14" as function, file and line; a text of another form is only a
- * name. */
-static struct jit_code jit_name_split(struct pool *pool, const char *name, size_t length)
-{
-    const char *function = jit_name_after_kind(name), *end = name + length;
-    uint32_t line = 0, column = 0;
-    const char *file = function ? memchr(function, ' ', (size_t)(end - function)) : NULL;
-    const char *file_end = file ? jit_name_number(file + 1, end, &column) : NULL;
-    file_end = file_end ? jit_name_number(file + 1, file_end, &line) : NULL;
-    if (!file_end || file_end == file + 1)
-        return (struct jit_code){jit_map_clean_name(pool, name, length), NULL, 0};
-    size_t bytes = (size_t)(file - function);
-    const char *none = line == 1 && column == 1 ? "(script)" : "(anonymous)";
-    return (struct jit_code){bytes ? jit_map_clean_name(pool, function, bytes) : none,
-                             jit_map_clean_name(pool, file + 1, (size_t)(file_end - file - 1)),
-                             line};
+    char path[PATH_MAX];
+    int bytes = snprintf(path, sizeof path, "%s/tmp/perf-%d.map", root, name_pid);
+    return bytes > 0 && (size_t)bytes < sizeof path ? jit_file_open(path, pid, status) : -1;
 }
 
 /* `line` is NUL-ended. */

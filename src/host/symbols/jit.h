@@ -1,20 +1,16 @@
 /* Perf-style maps of JIT code: lines of "START SIZE name", the numbers in hexadecimal, written by
- * the process itself to /tmp/perf-PID.map and growing while it runs. V8's names have a place in
- * them ("JS:~keep /srv/sessions.js:9:14"): where the function begins. */
+ * the process itself to /tmp/perf-PID.map and growing while it runs. */
 #ifndef TIDEMARK_SYMBOLS_JIT_H
 #define TIDEMARK_SYMBOLS_JIT_H
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
+#include "symbols/jit_name.h"
 #include "symbols/string_pool.h"
 #include "symbols/range_map.h"
-
-struct jit_code {
-    const char *function, *file; /* file: NULL where the name has none */
-    uint32_t line;
-};
 
 struct jit_map {
     int pid;
@@ -29,6 +25,10 @@ struct jit_map {
     struct jit_code *codes; /* by the ranges' values */
     size_t code_count, code_capacity;
 };
+
+/* Opens what process `pid` says of its code. The file must be regular, no link, and root's, the
+ * user's or the process's: another user's names would get into root's reports. -1: it is not. */
+int jit_file_open(const char *path, int pid, struct stat *status);
 
 void jit_map_release(struct jit_map *map);
 

@@ -3,18 +3,22 @@
 #include "symbols/symbols.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include "base/memory.h"
 #include "base/now.h"
+#include "procfs/process.h"
 
 #include "symbols/assigned_types.h"
 #include "symbols/dwarf_index.h"
 #include "symbols/go_table.h"
 #include "symbols/object_file.h"
 #include "symbols/jit.h"
+#include "symbols/jit_dump.h"
 #include "symbols/name_memory.h"
 #include "symbols/string_pool.h"
 #include "symbols/symbol_table.h"
@@ -43,6 +47,8 @@ struct symbols {
     size_t module_count, module_capacity;
     struct jit_map *jits;
     size_t jit_count, jit_capacity;
+    struct jit_dump *dumps;
+    size_t dump_count, dump_capacity;
     bool is_abandoned; /* a thread still opens a module: nothing here may be used or freed */
 };
 
@@ -113,8 +119,11 @@ void symbols_free(struct symbols *symbols)
         symbols_module_close(symbols->modules[i]);
     for (size_t i = 0; i < symbols->jit_count; i++)
         jit_map_release(&symbols->jits[i]);
+    for (size_t i = 0; i < symbols->dump_count; i++)
+        jit_dump_release(&symbols->dumps[i]);
     free(symbols->modules);
     free(symbols->jits);
+    free(symbols->dumps);
     pool_release(&symbols->pool);
     free(symbols->root);
     free(symbols);
@@ -329,11 +338,49 @@ static struct jit_map *symbols_jit_of(struct symbols *symbols, int pid)
     return &symbols->jits[symbols->jit_count++];
 }
 
+/* A worker's file is often told again, and a process that executed another program has other
+ * code: the newest file of the name begins anew by itself. */
+void symbols_add_jit_dump(struct symbols *symbols, int pid, const char *path)
+{
+    char whole[PATH_MAX];
+    pid_t own = pid;
+    int bytes = snprintf(whole, sizeof whole, "%s%s", symbols->root, path);
+    if (bytes <= 0 || (size_t)bytes >= sizeof whole)
+        return;
+    for (size_t i = 0; i < symbols->dump_count; i++)
+        if (symbols->dumps[i].pid == pid && strcmp(symbols->dumps[i].path, whole) == 0)
+            return;
+    process_own_pid(pid, &own);
+    symbols->dumps = name_memory_grow(symbols->dumps, &symbols->dump_capacity,
+                                      symbols->dump_count + 1, sizeof *symbols->dumps);
+    symbols->dumps[symbols->dump_count++] =
+        (struct jit_dump){.path = symbols_copy_text(whole), .pid = pid, .own_pid = own};
+}
+
+/* Of the files of the process, the last that knows the address. *begun: of all of them. */
+static struct jit_code symbols_ask_dumps(struct symbols *symbols, int pid, uint64_t address,
+                                         unsigned *begun)
+{
+    struct jit_code found = {0};
+    for (size_t i = 0; i < symbols->dump_count; i++) {
+        struct jit_dump *dump = &symbols->dumps[i];
+        if (dump->pid != pid)
+            continue;
+        jit_dump_update(dump, &symbols->pool);
+        *begun += dump->begun;
+        struct jit_code code = jit_dump_find(dump, address);
+        found = code.function ? code : found;
+    }
+    return found;
+}
+
 unsigned symbols_jit_maps(struct symbols *symbols, int pid)
 {
     struct jit_map *map = symbols_jit_of(symbols, pid);
+    unsigned begun = 0;
+    symbols_ask_dumps(symbols, pid, 0, &begun);
     jit_map_update(map, symbols->root, &symbols->pool);
-    return map->begun;
+    return map->begun + begun;
 }
 
 size_t symbols_resolve_jit(struct symbols *symbols, int pid, uint64_t address,
@@ -341,9 +388,13 @@ size_t symbols_resolve_jit(struct symbols *symbols, int pid, uint64_t address,
 {
     if (max == 0)
         return 0;
-    struct jit_map *map = symbols_jit_of(symbols, pid);
-    jit_map_update(map, symbols->root, &symbols->pool);
-    struct jit_code code = jit_map_find(map, address);
+    unsigned begun = 0;
+    struct jit_code code = symbols_ask_dumps(symbols, pid, address, &begun);
+    if (!code.function) {
+        struct jit_map *map = symbols_jit_of(symbols, pid);
+        jit_map_update(map, symbols->root, &symbols->pool);
+        code = jit_map_find(map, address);
+    }
     frames[0] =
         (struct symbols_frame){.function = code.function, .file = code.file, .line = code.line};
     return 1;

@@ -1,8 +1,8 @@
 /* Addresses → functions, inline frames, files and lines, with names as people write them.
  * Sources: DWARF (in the file, in separate debug files by build-id or .gnu_debuglink, from
  * debuginfod where DEBUGINFOD_URLS is set), else Go's own table, else the ELF symbol tables
- * (.symtab, .gnu_debugdata where present, .dynsym); perf-style maps (/tmp/perf-PID.map) for JIT
- * code; the vdso.
+ * (.symtab, .gnu_debugdata where present, .dynsym); jitdump files and perf-style maps
+ * (/tmp/perf-PID.map) for JIT code; the vdso.
  *
  * One thread at a time. Strings belong to the symbols object and live as long as it does.
  *
@@ -10,7 +10,8 @@
  * that a second signal can end the wait. object_file.c maps the object file for one libdwfl session
  * that all modules share. symbol_table.c sorts the symbols once. dwarf_index.c reads units,
  * functions and inlined calls only where an address falls. dwarf_names.c chooses a function's name,
- * demangle.c makes linkage names readable, jit.c follows perf maps. static_variables.h is a
+ * demangle.c makes linkage names readable, jit.c follows perf maps and jit_dump.c
+ * jitdump files. static_variables.h is a
  * separate interface, for global variables by size. */
 #ifndef TIDEMARK_SYMBOLS_SYMBOLS_H
 #define TIDEMARK_SYMBOLS_SYMBOLS_H
@@ -85,12 +86,16 @@ struct symbols_call_type {
 bool symbols_type_of_call(struct symbols *symbols, int module, uint64_t address,
                           struct symbols_call_type *type);
 
-/* JIT code of process `pid`, by its perf map, read again when it has grown. */
+/* A jitdump file (jit_dump.h) that process `pid` has mapped, by its own path. */
+void symbols_add_jit_dump(struct symbols *symbols, int pid, const char *path);
+
+/* JIT code of process `pid`, by its jitdump files, else by its perf map; read again when they have
+ * grown. */
 size_t symbols_resolve_jit(struct symbols *symbols, int pid, uint64_t address,
                            struct symbols_frame *frames, size_t max);
 
-/* How many maps there have been: 0 before the first, one more whenever one is read from its
- * beginning. The Java virtual machine writes its map late, and as a whole. */
+/* How many maps and jitdump files there have been: 0 before the first, one more whenever one is
+ * read from its beginning. The Java virtual machine writes its map late, and as a whole. */
 unsigned symbols_jit_maps(struct symbols *symbols, int pid);
 
 /* From now on this process does not wait for names: those that are not known yet stay unknown, also

@@ -14,6 +14,7 @@
 #include "recorder/hooks_syscall.h"
 #include "recorder/inherited.h"
 #include "recorder/locked.h"
+#include "recorder/module_log.h"
 #include "recorder/session.h"
 #include "runtimes/script_memory.h"
 #include "unwind/permitted_calls.h"
@@ -173,6 +174,8 @@ BODY void *hooks_map_mmap(bool by_syscall, void *address, size_t bytes, int prot
     if (thread) {
         struct unwind_start start = UNWIND_START_HERE();
         hooks_map_record(thread, frame, &start, mapped, bytes, hooks_map_said(protection, flags));
+        if (unlikely(protection & PROT_EXEC) && !(flags & MAP_ANONYMOUS) && mapped != MAP_FAILED)
+            modules_saw_file(fd);
     } else {
         hooks_map_allocator_has(frame, mapped, bytes, hooks_map_kind(flags));
     }

@@ -4,11 +4,16 @@
 #include "recorder/module_log.h"
 
 #include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <link.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 #include "recorder/shared.h"
+#include "unwind/permitted_calls.h"
 #include "unwind/signal_lock.h"
 #include "unwind/unwind.h"
 
@@ -19,6 +24,7 @@ enum {
     LARGE_DATA_BYTES = 256 << 10, /* a module with so many bytes of variables is logged */
     LARGE_AT_ONCE = 16,
     SHORT_PATH_BYTES = 512, /* on the stack, which may have only 16 KiB */
+    JIT_DUMPS_MAX = 64,     /* a process has one */
 };
 
 struct module_log_module {
@@ -232,6 +238,40 @@ void modules_saw_code(uintptr_t ip)
         return;
     modules_learn(ip);
     modules_saw_data();
+}
+
+/* "/proc/self/fd/FD". */
+static void modules_fd_link(char link[32], int fd)
+{
+    char *at = (char *)memcpy(link, "/proc/self/fd/", 15) + 14;
+    int scale = 1;
+    while (fd / scale >= 10)
+        scale *= 10;
+    for (; scale; scale /= 10)
+        *at++ = (char)('0' + fd / scale % 10);
+    *at = '\0';
+}
+
+/* A path that does not fit is not told. */
+void modules_saw_file(int fd)
+{
+    static _Atomic int told;
+    char link[32], path[SHORT_PATH_BYTES];
+    struct wire_module entry = {.start = WIRE_JIT_DUMP_AT, .end = WIRE_JIT_DUMP_AT + 1};
+    if (!shared_header() || permitted_calls_is_forbidden(CALL_FILES))
+        return;
+    int kept_errno = errno;
+    modules_fd_link(link, fd);
+    long length = syscall(SYS_readlinkat, AT_FDCWD, link, path, sizeof path - 1);
+    errno = kept_errno;
+    if (length <= 0 || length == sizeof path - 1)
+        return;
+    path[length] = '\0';
+    if (!wire_is_jit_dump_name(path) || atomic_fetch_add(&told, 1) >= JIT_DUMPS_MAX)
+        return;
+    entry.born = atomic_load(&shared_header()->node_count);
+    atomic_store(&entry.died, UINT32_MAX);
+    shared_log_module(&entry, path);
 }
 
 /* While modules are being removed, this may be that of another module, for a moment. */

@@ -11,6 +11,8 @@ void modules_saw_code(uintptr_t ip);
  * path need go through such a module, for example in a Fortran program that allocates nothing. Also
  * called for each new module. */
 void modules_saw_data(void);
+/* To be called when the program has mapped a file executable: logs it if it is a jitdump. */
+void modules_saw_file(int fd);
 /* The beginning of the logged module that contains ip; 0: it was not logged. */
 uintptr_t modules_start(uintptr_t ip);
 /* To be called when a module may have been unloaded: removes it from the log and from the

@@ -285,6 +285,14 @@ size_t naming_resolve(struct naming *naming, int module, pid_t pid, uint64_t add
     return count;
 }
 
+void naming_add_jit_dump(struct naming *naming, pid_t pid, const char *path)
+{
+    pthread_mutex_lock(&naming->lock);
+    if (!naming->profile)
+        symbols_add_jit_dump(naming->symbols, pid, path);
+    pthread_mutex_unlock(&naming->lock);
+}
+
 unsigned naming_jit_maps(struct naming *naming, pid_t pid)
 {
     pthread_mutex_lock(&naming->lock);

@@ -32,6 +32,8 @@ bool naming_sees_our_files(const struct naming *naming);
 int naming_add_module(struct naming *naming, const char *path, const uint8_t *build_id,
                       size_t build_id_bytes);
 enum symbols_quality naming_module_quality(struct naming *naming, int module);
+/* As symbols_add_jit_dump(); nothing where names come from a profile. */
+void naming_add_jit_dump(struct naming *naming, pid_t pid, const char *path);
 /* module -1: JIT code of process `pid`. */
 size_t naming_resolve(struct naming *naming, int module, pid_t pid, uint64_t address,
                       struct symbols_frame *frames, size_t max);

@@ -275,6 +275,8 @@ static void profile_build_add_module(void *context, const struct origins_module 
         .entry = *source, .path = memory_need(strdup(path)), .told_quality = -1};
     if (wire_is_script(source->start))
         profile_build_add_script(writer, module);
+    else if (wire_is_jit_dump(source->start))
+        naming_add_jit_dump(writer->naming, writer->pid, path);
     else
         profile_build_add_loaded(writer, (uint32_t)(module - writer->modules));
     module->symbols =

@@ -368,6 +368,26 @@ struct wire_module {
     char path[];         /* as the loader calls it, NUL-ended; "" is the main program */
 };
 
+/* The log also has the jitdump files that the process has mapped executable, as perf finds them:
+ * names of code that it makes. Such an entry begins at WIRE_JIT_DUMP_AT and is one
+ * byte long: no code is there, because an ip so low is a mark. */
+#define WIRE_JIT_DUMP_AT 1ull
+
+static inline bool wire_is_jit_dump(uint64_t start)
+{
+    return start == WIRE_JIT_DUMP_AT;
+}
+
+/* Is that a jitdump by its name: jit-NUMBER.dump? */
+static inline bool wire_is_jit_dump_name(const char *path)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    if (strncmp(name, "jit-", 4) != 0)
+        return false;
+    size_t digits = strspn(name + 4, "0123456789");
+    return digits > 0 && strcmp(name + 4 + digits, ".dump") == 0;
+}
+
 /* ---- Frames of interpreted programs ---------------------------------------------------------
  * The ip of a frame of an interpreted program has this bit, the number of the frame's function, and
  * its line (0: not known). The function is an entry of the module log without a build id. Its range
