@@ -61,7 +61,8 @@ const char *name_core(const char *name, size_t *length)
     const char *start = name, *at = name;
     int angles = 0;
     bool after_operator = false, is_open = false; /* a bracket that nothing closes */
-    if (*name == '[') { /* a name that we made: "[max depth]", "[file] libc.so.6" */
+    /* a name that we made: "[max depth]", "[file] libc.so.6"; a file, which may have blanks */
+    if (*name == '[' || *name == '/') {
         *length = strlen(name);
         return name;
     }
@@ -130,6 +131,17 @@ static void name_add_replaced(struct strbuf *out, const char *core, size_t lengt
     strbuf_release(&plain);
 }
 
+/* Bytes of a name in angle brackets that Python gives, "<module>", "<locals>": no template
+ * arguments follow nothing or a dot, and Rust's "<T>::f" goes on with colons. 0: it is none. */
+static size_t name_bracketed_bytes(const char *begin, const char *at)
+{
+    if (*at != '<' || (at != begin && at[-1] != '.'))
+        return 0;
+    size_t letters = strspn(at + 1, "abcdefghijklmnopqrstuvwxyz");
+    const char *end = at + 1 + letters;
+    return letters && *end == '>' && strchr(".", end[1]) ? letters + 2 : 0;
+}
+
 /* `name` with template arguments nested deeper than `keep` shown as "…". */
 static void name_add_elided(struct strbuf *out, const char *name, int keep)
 {
@@ -142,6 +154,11 @@ static void name_add_elided(struct strbuf *out, const char *name, int keep)
             at = past;
             continue;
         }
+        size_t bracketed = angles ? 0 : name_bracketed_bytes(name, at);
+        strbuf_add(out, at, bracketed);
+        at += bracketed;
+        if (bracketed)
+            continue;
         if (*at == '<' && ++angles == keep + 1)
             strbuf_add_string(out, "<…>");
         else if (angles <= keep)

@@ -95,6 +95,25 @@ static void template_arguments_go_from_the_inside_out(void **state)
                  40, "f<std::string>");
 }
 
+static void brackets_of_python_are_part_of_a_name(void **state)
+{
+    (void)state;
+    assert_short("<module>", 40, "<module>");
+    assert_short("<module>", 7, "<mo…le>");
+    assert_short("Parser.read_all_of_it.<locals>.<listcomp>", 38,
+                 "Parser.read_all_of_…locals>.<listcomp>");
+    assert_short("<alloc::vec::Vec<T> as core::clone::Clone>::clone", 20, "<…>::clone");
+    assert_short("<alpha>::clone_into_another", 22, "<…>::clone_into_another");
+    assert_short("Field.<alpha, beta, gamma>", 12, "Field.<…>");
+}
+
+static void a_file_with_blanks_is_a_whole_name(void **state)
+{
+    (void)state;
+    assert_short("/srv/my scripts/a b.php", 40, "/srv/my scripts/a b.php");
+    assert_short("/srv/my (old) script.php", 40, "/srv/my (old) script.php");
+}
+
 static void names_are_safe_on_a_terminal(void **state)
 {
     (void)state;
@@ -245,6 +264,8 @@ int main(void)
         cmocka_unit_test(methods_of_go_keep_their_receivers),
         cmocka_unit_test(outlined_functions_keep_whose_part_they_are),
         cmocka_unit_test(template_arguments_go_from_the_inside_out),
+        cmocka_unit_test(brackets_of_python_are_part_of_a_name),
+        cmocka_unit_test(a_file_with_blanks_is_a_whole_name),
         cmocka_unit_test(names_are_safe_on_a_terminal),
         cmocka_unit_test(places_lose_their_leading_directories),
         cmocka_unit_test(a_place_is_measured_in_linear_time),
