@@ -642,11 +642,23 @@ static inline bool alloc_is_short(void)
     return bfm_cache->arena && !events_wanted();
 }
 
+/* A block that has to move while it grows to this size or more gets a mapping of its own: the next
+ * time it grows the kernel moves its pages, and nothing is copied. */
+#define GROWN_MIN ((size_t)8 << 20)
+
+static bool alloc_grows_large(size_t held, size_t bytes)
+{
+    return unlikely(bytes >= GROWN_MIN) && bytes > held && bytes < LARGE_MIN;
+}
+
 /* By the short ways. */
 static void *alloc_move_short(void *block, size_t held, size_t bytes)
 {
-    void *moved = bfm_malloc(bytes);
+    void *moved =
+        alloc_grows_large(held, bytes) ? large_alloc(&bfm_default_heap, bytes, ALIGN, false) : NULL;
 
+    if (!moved)
+        moved = bfm_malloc(bytes);
     if (unlikely(!moved))
         return NULL;
     memcpy(moved, block, held < bytes ? held : bytes);
@@ -711,7 +723,7 @@ static void *alloc_resize_large(struct large *large, size_t bytes, const struct 
     size_t usable = large->bytes;
     void *block = (void *)large->start, *moved;
 
-    if (bytes < LARGE_MIN)
+    if (bytes < GROWN_MIN)
         return alloc_move(large->heap, block, usable, bytes, caller);
     if (layout_round_up(bytes, os_page_bytes()) == usable) {
         bfm_events_note(BFM_BLOCK_RESIZED, block, usable, bytes);

@@ -175,6 +175,44 @@ static void realloc_keeps_what_was_there(void **unused)
     assert_null(bfm_check(NULL));
 }
 
+static void check_grown(const unsigned char *block, size_t bytes, unsigned char mark)
+{
+    for (size_t at = 0; at < bytes; at += 1 + at / 64)
+        assert_int_equal(block[at], (unsigned char)(at * 31 + mark));
+}
+
+/* Blocks that stand in each other's way. From 8 MiB on each has pages of its own, which move without
+ * a copy. */
+static void blocks_that_grow_beside_others_keep_what_they_hold(void **unused)
+{
+    enum { BLOCKS = 3 };
+    unsigned char *blocks[BLOCKS] = {NULL};
+    size_t held = 0, bytes = (size_t)1 << 20;
+
+    (void)unused;
+    for (; bytes < (size_t)32 << 20; held = bytes, bytes = bytes * 3 / 2)
+        for (unsigned i = 0; i < BLOCKS; i++) {
+            blocks[i] = bfm_realloc(blocks[i], bytes);
+            assert_non_null(blocks[i]);
+            check_grown(blocks[i], held, (unsigned char)i);
+            for (size_t at = held; at < bytes; at++)
+                blocks[i][at] = (unsigned char)(at * 31 + i);
+            assert_true(bfm_malloc_usable_size(blocks[i]) <= bytes + 8192);
+        }
+    assert_int_equal((uintptr_t)blocks[0] % 4096, 0);
+    assert_null(bfm_check(NULL));
+    for (bytes = held; bytes > 4096; bytes /= 2)
+        for (unsigned i = 0; i < BLOCKS; i++) {
+            blocks[i] = bfm_realloc(blocks[i], bytes);
+            check_grown(blocks[i], bytes, (unsigned char)i);
+            assert_true(bfm_malloc_usable_size(blocks[i]) <= bytes + 8192);
+        }
+    assert_null(bfm_check(NULL));
+    for (unsigned i = 0; i < BLOCKS; i++)
+        bfm_free(blocks[i]);
+    assert_null(bfm_check(NULL));
+}
+
 static void memory_that_was_freed_is_cleared_by_calloc(void **unused)
 {
     (void)unused;
@@ -636,6 +674,7 @@ int main(void)
         cmocka_unit_test(alignment_costs_no_more_than_it_must),
         cmocka_unit_test(free_keeps_errno),
         cmocka_unit_test(realloc_keeps_what_was_there),
+        cmocka_unit_test(blocks_that_grow_beside_others_keep_what_they_hold),
         cmocka_unit_test(memory_that_was_freed_is_cleared_by_calloc),
         cmocka_unit_test(locked_memory_that_was_freed_is_cleared_by_calloc),
         cmocka_unit_test(without_memory_nothing_breaks),
