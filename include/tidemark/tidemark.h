@@ -96,7 +96,8 @@ enum tidemark_scope {
 };
 
 /* In bytes as requested, exactly; TIDEMARK_UNKNOWN where that is not known: of threads `tidemark
- * count` knows total and count only, once there are two, the recorder all but live_count. */
+ * count` knows total and count only, once there are two, the recorder all but live_count, and of
+ * a thread that came after 1,024 others it may know total and count only. */
 struct tidemark_counters {
     size_t struct_bytes;    /* sizeof(struct tidemark_counters), set by the caller */
     uint64_t current_bytes; /* allocated and not freed */

@@ -218,7 +218,10 @@ struct thread_metrics {
     struct figure stack_deepest_bytes, stack_touched_bytes;
     uint32_t stack_node;
     struct figure pool_count; /* its calls that cut a block from a pool */
-    char name[16];            /* the kernel's name of it; "": not known */
+    /* Threads that ended before this one began, whose figures are in this row: one after the other
+     * they used the same ring. 0 for the 1024 that began first */
+    struct figure earlier_count;
+    char name[16]; /* the kernel's name of it, or what the names of all begin with; "": not known */
 };
 
 static inline void thread_metrics_forget_calls(struct thread_metrics *thread)

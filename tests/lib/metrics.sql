@@ -86,7 +86,8 @@ INSERT INTO got SELECT 'total', 'brk_bytes', brk_bytes FROM program;
 INSERT INTO got SELECT 'total', 'events', events FROM program;
 INSERT INTO got SELECT 'total', 'late_events', late_events FROM program;
 INSERT INTO got SELECT 'total', 'lost_events', lost_events FROM program;
-INSERT INTO got SELECT 'total', 'threads', count(*) FROM thread;
+-- a row may stand for several threads that ran one after the other
+INSERT INTO got SELECT 'total', 'threads', count(*) + sum(earlier_count) FROM thread;
 INSERT INTO got SELECT 'meta', key, value FROM meta;
 
 -- A function that is on no path counted nothing.

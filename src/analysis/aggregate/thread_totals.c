@@ -1,5 +1,5 @@
-/* How many threads ran at once, and what thread-local variables take (thread_totals.h). Beginnings
- * and ends of threads are sorted by time and counted up and down. */
+/* How many threads there were, how many ran at once, and what thread-local variables take
+ * (thread_totals.h). Beginnings and ends of rows are sorted by time and counted up and down. */
 #include "aggregate/thread_totals.h"
 
 #include <stdlib.h>
@@ -16,6 +16,14 @@ static int threads_by_time(const void *a, const void *b)
     if (left->ticks != right->ticks)
         return left->ticks < right->ticks ? -1 : 1;
     return left->by - right->by;
+}
+
+uint64_t threads_ever(const struct profile *profile)
+{
+    uint64_t count = profile->thread_count;
+    for (size_t i = 0; i < profile->thread_count; i++)
+        count += figure_or(profile->threads[i].earlier_count, 0);
+    return count;
 }
 
 size_t threads_peak(const struct profile *profile)

@@ -3,9 +3,14 @@
 #define TIDEMARK_AGGREGATE_THREAD_TOTALS_H
 
 #include <stddef.h>
+#include <stdint.h>
 #include "profile/profile.h"
 
-/* Most threads alive at once, of those that allocated or freed; 0: none, or out of memory. */
+/* All that allocated or freed: a row may stand for several. */
+uint64_t threads_ever(const struct profile *profile);
+
+/* Most threads alive at once, of those that allocated or freed; 0: none, or out of memory. Where
+ * rows stand for several it is at most so many, because nothing is known of the time between. */
 size_t threads_peak(const struct profile *profile);
 
 /* Bytes of thread-local storage, as the MALT paper counts it: a copy for each of the most threads

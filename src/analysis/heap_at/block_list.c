@@ -48,9 +48,12 @@ static uint64_t block_list_age_ns(const struct block_list *blocks, const struct 
 
 static uint32_t block_list_tid_of(const struct block_list *blocks, const struct replay_block *block)
 {
-    return block->owner < replay_thread_count(blocks->replay)
-               ? replay_thread(blocks->replay, block->owner).tid
-               : UINT32_MAX;
+    struct thread_metrics owner;
+
+    if (block->owner >= replay_thread_count(blocks->replay))
+        return UINT32_MAX;
+    owner = replay_thread(blocks->replay, block->owner);
+    return figure_positive(owner.earlier_count) ? UINT32_MAX : owner.tid; /* one of several */
 }
 
 static bool block_list_is_wanted(const struct block_list *blocks, const struct replay_block *block)

@@ -1,8 +1,10 @@
 /* The replay's threads and their metrics (replay_threads.h). Threads are an array. `streams` maps
  * the number of a ring to the thread that writes into the ring now. When a ring announces a second
- * thread, a new thread is added and the ring is mapped to it. */
+ * thread, a new thread is added and the ring is mapped to it; or else, beyond THREAD_ROWS, the new
+ * thread goes on with the row of the one before. */
 #include "accounting/replay_threads.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "blocks/arena.h"
@@ -32,10 +34,37 @@ uint32_t threads_add_stream(struct threads *threads, uint32_t tid, uint64_t tick
     return (uint32_t)threads->stream_count++;
 }
 
+/* Blocks that the thread before has left stay in the row. A realloc without its end keeps its block
+ * alive: such a row is left as it is. */
+static bool threads_may_go_on(const struct threads *threads, uint32_t stream)
+{
+    return threads->streams[stream] >= THREAD_ROWS &&
+           !threads_of_stream(threads, stream)->pending_count;
+}
+
+static void threads_go_on(struct replay_thread *thread)
+{
+    struct thread_counts *counts = &thread->counts;
+
+    counts->earlier_count++;
+    counts->end_ticks = 0;
+    thread->earlier_alloc_count = counts->alloc_count;
+    thread->earlier_alloc_bytes = counts->alloc_bytes;
+    thread->newest_address = 0;
+    thread->newest_mapping = 0;
+    thread->is_watched = false;
+    thread_spends_on(thread, SPENT_ON_NOTHING, SPENT_NO_SITE);
+}
+
 void threads_announce(struct threads *threads, uint32_t stream, uint32_t tid, uint64_t ticks)
 {
     struct replay_thread *thread = threads_of_stream(threads, stream);
 
+    if (thread->announced && threads_may_go_on(threads, stream)) {
+        threads_go_on(thread);
+        thread->counts.tid = tid;
+        return;
+    }
     if (thread->announced) {
         threads->streams[stream] = threads_add(threads, tid, ticks);
         thread = threads_of_stream(threads, stream);
@@ -59,6 +88,7 @@ static void threads_tell_life(const struct thread_counts *counts, struct thread_
     out->wait_ticks = counts->wait_ticks;
     out->stack_node = counts->stack_node;
     out->seen_node = counts->seen_node;
+    out->earlier_count = figure_of(counts->earlier_count);
     memcpy(out->name, counts->name, sizeof out->name);
 }
 
@@ -138,6 +168,21 @@ struct replay_thread *threads_find(const struct threads *threads, uint32_t tid)
     return NULL;
 }
 
+void thread_name(struct replay_thread *thread, const char *name)
+{
+    struct thread_counts *counts = &thread->counts;
+    size_t same = 0;
+
+    if (counts->earlier_count && thread->is_named) {
+        while (counts->name[same] && counts->name[same] == name[same])
+            same++;
+        counts->name[same] = '\0';
+        return;
+    }
+    snprintf(counts->name, sizeof counts->name, "%s", name);
+    thread->is_named = true;
+}
+
 void thread_stack(struct replay_thread *thread, uint64_t deepest_bytes, uint64_t touched_bytes,
                   uint32_t node)
 {
@@ -178,10 +223,12 @@ static void threads_restart_thread(struct replay_thread *thread, uint64_t now_ti
                                      .stack_deepest_bytes = old.stack_deepest_bytes,
                                      .stack_touched_bytes = old.stack_touched_bytes,
                                      .stack_node = old.stack_node,
-                                     .seen_node = old.seen_node};
+                                     .seen_node = old.seen_node,
+                                     .earlier_count = old.earlier_count};
     memcpy(counts->name, old.name, sizeof counts->name);
     thread->newest_address = 0;
     thread->newest_mapping = 0;
+    thread->earlier_alloc_count = thread->earlier_alloc_bytes = 0;
     if (thread->spent_on != SPENT_ON_NOTHING)
         thread_spends_on(thread, thread->spent_on, SPENT_NO_SITE);
 }

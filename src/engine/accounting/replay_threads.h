@@ -35,6 +35,11 @@ struct region_frame {
     uint64_t ticks;
 };
 
+/* Threads beyond so many get a row of their own only as long as they run: the thread that comes
+ * next in the same stream goes on with its row. So there are at most THREAD_ROWS rows and one for
+ * each stream, however many threads begin and end. */
+enum { THREAD_ROWS = 1024 };
+
 /* What events change of a thread_metrics: plain numbers, fields of the same names. replay_thread()
  * makes figures of it. stack_…: 0 is unknown. */
 struct thread_counts {
@@ -49,6 +54,7 @@ struct thread_counts {
     uint64_t stack_deepest_bytes, stack_touched_bytes;
     uint32_t stack_node;
     uint32_t seen_node; /* the first path that was told with a depth */
+    uint64_t earlier_count;
     char name[16];
 };
 
@@ -62,6 +68,7 @@ struct replay_thread {
     /* of sampled blocks: 1024ths of a count beyond those in `counts` */
     uint32_t alloc_rest, free_rest, elsewhere_rest;
     bool announced; /* its WIRE_THREAD_START was seen */
+    bool is_named;
     enum spent_on spent_on;
     uint32_t spent_site;
     uint32_t context;            /* in which its blocks are born: 0 outside all regions */
@@ -70,7 +77,8 @@ struct replay_thread {
     /* Since the program asked for it: the high-water mark of counts.live_bytes. */
     bool is_watched;
     uint64_t watched_peak_bytes;
-    uint32_t newest_mapping; /* its number + 1 */
+    uint64_t earlier_alloc_count, earlier_alloc_bytes; /* of the threads before it in this row */
+    uint32_t newest_mapping;                           /* its number + 1 */
     uint8_t unmapped_kind; /* of the mapping that it unmapped last: the kind of what mremap moves */
     bool unmapped_reserved;
 };
@@ -153,6 +161,9 @@ struct thread_metrics threads_tell(const struct threads *threads, size_t index);
 
 /* The youngest thread with this id, or NULL. */
 struct replay_thread *threads_find(const struct threads *threads, uint32_t tid);
+
+/* The kernel's name of the thread. A row of several threads keeps what their names begin with. */
+void thread_name(struct replay_thread *thread, const char *name);
 
 /* Notes a thread's stack; may be called any number of times, and the deepest counts. 0: not
  * known. */

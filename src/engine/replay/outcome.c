@@ -319,6 +319,25 @@ static void outcome_count_of_program(const struct replay *replay, struct replay_
     }
 }
 
+/* What is alive of a row of several threads is not known of one of them. */
+static void outcome_count_of_thread(const struct replay_thread *thread, struct replay_counters *out)
+{
+    const struct thread_counts *counts = &thread->counts;
+    bool is_alone = !counts->earlier_count;
+
+    *out = (struct replay_counters){
+        .current_bytes = is_alone ? counts->live_bytes : UINT64_MAX,
+        .peak_bytes = !is_alone            ? UINT64_MAX
+                      : thread->is_watched ? thread->watched_peak_bytes
+                                           : counts->peak_bytes,
+        .total_bytes = counts->alloc_bytes - thread->earlier_alloc_bytes,
+        .count = counts->alloc_count - thread->earlier_alloc_count,
+        .live_count = UINT64_MAX,
+        .mapped_bytes = UINT64_MAX,
+        .mapped_peak_bytes = UINT64_MAX,
+    };
+}
+
 bool replay_counters(const struct replay *replay, uint32_t tid, struct replay_counters *out)
 {
     const struct replay_thread *thread = tid ? threads_find(&replay->threads, tid) : NULL;
@@ -326,16 +345,7 @@ bool replay_counters(const struct replay *replay, uint32_t tid, struct replay_co
     if (!tid)
         outcome_count_of_program(replay, out);
     else if (thread)
-        *out = (struct replay_counters){
-            .current_bytes = thread->counts.live_bytes,
-            .peak_bytes =
-                thread->is_watched ? thread->watched_peak_bytes : thread->counts.peak_bytes,
-            .total_bytes = thread->counts.alloc_bytes,
-            .count = thread->counts.alloc_count,
-            .live_count = UINT64_MAX,
-            .mapped_bytes = UINT64_MAX,
-            .mapped_peak_bytes = UINT64_MAX,
-        };
+        outcome_count_of_thread(thread, out);
     return !tid || thread;
 }
 

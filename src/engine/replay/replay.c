@@ -135,7 +135,7 @@ void replay_thread_named(struct replay *replay, uint32_t tid, const char *name)
     struct replay_thread *thread = threads_find(&replay->threads, tid);
 
     if (thread)
-        snprintf(thread->counts.name, sizeof thread->counts.name, "%s", name);
+        thread_name(thread, name);
 }
 
 void replay_thread_stack(struct replay *replay, uint32_t tid, uint64_t deepest_bytes,

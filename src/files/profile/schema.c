@@ -82,6 +82,7 @@ const struct field schema_thread_fields[] = {
     THREAD("stack_deepest_bytes", stack_deepest_bytes, FIELD_ADDED),
     THREAD("stack_touched_bytes", stack_touched_bytes, FIELD_ADDED),
     THREAD("pool_count", pool_count, FIELD_ADDED),
+    THREAD("earlier_count", earlier_count, FIELD_ADDED),
 };
 const size_t schema_thread_field_count = COUNT(schema_thread_fields);
 /* tid, seen_node, stack_node (with its padding) and name have columns of their own. */

@@ -271,6 +271,7 @@ static const struct member thread_members[] = {
     THREAD_AS("free_time_ns", free_time),
     THREAD(stack_deepest_bytes),
     THREAD(stack_touched_bytes),
+    THREAD(earlier_count),
     {NULL},
 };
 

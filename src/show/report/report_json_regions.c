@@ -23,6 +23,15 @@ void report_json_regions(struct report_writer *writer)
     json_end(&writer->json);
 }
 
+/* NULL: not known, or one of several in the row. */
+static const struct thread_metrics *report_json_regions_thread(const struct profile *profile,
+                                                               uint32_t row)
+{
+    const struct thread_metrics *thread =
+        row < profile->thread_count ? &profile->threads[row] : NULL;
+    return thread && !figure_positive(thread->earlier_count) ? thread : NULL;
+}
+
 void report_json_marks(struct report_writer *writer)
 {
     const struct profile *profile = writer->profile;
@@ -35,9 +44,8 @@ void report_json_marks(struct report_writer *writer)
         const struct profile_mark *mark = &profile->marks[i];
         json_object(&writer->json, NULL);
         detail_json_columns(&writer->json, DETAIL_MARKS, "time_ns", "name", mark);
-        report_json_unsigned_if(
-            writer, mark->thread < profile->thread_count, "tid",
-            mark->thread < profile->thread_count ? profile->threads[mark->thread].tid : 0);
+        const struct thread_metrics *thread = report_json_regions_thread(profile, mark->thread);
+        report_json_unsigned_if(writer, thread, "tid", thread ? thread->tid : 0);
         detail_json_columns(&writer->json, DETAIL_MARKS, "live_bytes", NULL, mark);
         json_end(&writer->json);
     }

@@ -4,6 +4,7 @@
 #include "report/report_text.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/text.h"
@@ -525,9 +526,12 @@ static void report_text_add_threads(struct report_text *text)
     if (text->profile->thread_count < 2 && !wait_ns)
         return;
     report_part_label(text, "threads");
-    strbuf_addf(&text->out, "%zu", text->profile->thread_count);
+    uint64_t ever = threads_ever(text->profile);
+    strbuf_addf(&text->out, "%" PRIu64, ever);
     if (text->profile->thread_count > 1)
-        strbuf_addf(&text->out, ", %zu at once", threads_peak(text->profile));
+        strbuf_addf(&text->out, ", %s%zu at once",
+                    ever > text->profile->thread_count ? "at most " : "",
+                    threads_peak(text->profile));
     struct thread_team team;
     if (!thread_team_find(&team, text->profile) && team.count)
         strbuf_addf(&text->out, ", %zu of %s", team.count, THREAD_TEAM_NAME);

@@ -5,6 +5,7 @@
 #include "report/report_text.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/text.h"
@@ -57,6 +58,9 @@ static void report_text_threads_add_details(struct report_text *text,
     struct figure in_allocator = figure_add(thread->alloc_time, thread->free_time);
     if (figure_known(in_allocator))
         strbuf_addf(&line, "; %s in the allocator", figure_human_duration(in_allocator).text);
+    if (figure_positive(thread->earlier_count))
+        strbuf_addf(&line, "; with %s that ended before it, one after the other",
+                    figure_human_count(thread->earlier_count).text);
     if (figure_known(thread->stack_touched_bytes))
         strbuf_addf(&line, "; %s of its stack ever touched",
                     figure_human_bytes(thread->stack_touched_bytes).text);
@@ -251,8 +255,12 @@ static uint32_t *report_text_threads_order(const struct profile *profile)
 static void report_text_threads_add_title(struct report_text *text, const struct thread_team *team)
 {
     struct strbuf rest = STRBUF_INIT;
-    strbuf_addf(&rest, "%zu, %zu at once", text->profile->thread_count,
+    uint64_t ever = threads_ever(text->profile);
+    bool is_joined = ever > text->profile->thread_count;
+    strbuf_addf(&rest, "%" PRIu64 ", %s%zu at once", ever, is_joined ? "at most " : "",
                 threads_peak(text->profile));
+    if (is_joined)
+        strbuf_addf(&rest, "; %zu rows", text->profile->thread_count);
     if (team->count)
         strbuf_addf(&rest, ", %zu of %s", team->count, TEAM);
     strbuf_add_string(&rest, "; by others: its blocks that those freed");

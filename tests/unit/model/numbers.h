@@ -38,7 +38,7 @@ struct NUMBERS thread_numbers {
     uint64_t alloc_time, free_time;
     uint64_t stack_deepest_bytes, stack_touched_bytes;
     uint32_t stack_node;
-    uint64_t pool_count;
+    uint64_t pool_count, earlier_count;
     char name[16];
 };
 
@@ -49,7 +49,7 @@ struct NUMBERS thread_numbers {
 NUMBERS_MATCH(call_numbers, call_metrics, resident_bytes);
 NUMBERS_MATCH(program_numbers, program_metrics, discard_bytes);
 NUMBERS_MATCH(bucket_numbers, timeline_bucket, free_bytes);
-NUMBERS_MATCH(thread_numbers, thread_metrics, pool_count);
+NUMBERS_MATCH(thread_numbers, thread_metrics, earlier_count);
 
 /* What is unknown is UINT64_MAX. */
 static inline uint64_t number_of(struct figure figure)

@@ -37,6 +37,7 @@ export interface Thread {
     free_time_ns: number | null;
     stack_deepest_bytes: number | null;
     stack_touched_bytes: number | null;
+    earlier_count?: number | null;
     stack_deepest_path?: { node?: number; function?: string; file?: string } | null;
 }
 export interface Exchange {
@@ -53,6 +54,15 @@ const teamColumn: Column<Indexed> = {
     hint: "The run-time that made the thread; a search for its name leaves these",
     width: "80px",
     text: (row) => row.team ?? "",
+};
+
+const earlierColumn: Column<Indexed> = {
+    id: "earlier_count",
+    title: "after",
+    hint: "So many threads that ended one after the other before this one are in its row",
+    width: "80px",
+    unit: "count",
+    number: (row) => row.earlier_count ?? null,
 };
 
 const numberColumns: readonly [keyof Thread & string, string, "bytes" | "count" | "ns", string][] =
@@ -126,6 +136,7 @@ function Threads({
                 text: (row) => row.name ?? "",
             },
             ...(threads.some((each) => each.team) ? [teamColumn] : []),
+            ...(threads.some((each) => each.earlier_count) ? [earlierColumn] : []),
             ...numberColumns
                 .filter(([name]) => threads.some((each) => each[name] !== null))
                 .map(([name, title, unit, hint]): Column<Indexed> => ({

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <cmocka.h>
+#include "accounting/replay_threads.h"
 #include "replay/replay.h"
 #include "replay_numbers.h"
 #include "records.h"
@@ -804,6 +805,84 @@ static void a_stream_serves_one_thread_after_the_other(void **state)
     assert_int_equal(numbers_thread(replay, 2).alloc_bytes, 20);
 }
 
+/* A thread in the ring TWO: a block of 10 bytes that stays, and one of 5 that it frees. */
+static void one_more_thread(uint32_t tid)
+{
+    feed(TWO, record_short(WIRE_THREAD_START, ++ticks, tid));
+    allocate(TWO, 0x5500000000 + (uint64_t)tid * 16, 10, P);
+    allocate(TWO, Y, 5, P);
+    release(TWO, Y);
+    feed(TWO, record_short(WIRE_THREAD_END, ++ticks, 0));
+}
+
+static void beyond_a_number_ended_threads_share_a_row(void **state)
+{
+    enum { MANY = 5000, FIRST = 100 };
+    uint64_t blocks = 0, bytes = 0, freed = 0, live = 0, earlier = 0;
+    struct thread_numbers last;
+
+    (void)state;
+    for (uint32_t i = 0; i < MANY; i++)
+        one_more_thread(FIRST + i);
+    assert_int_equal(replay_thread_count(replay), THREAD_ROWS + 1);
+    for (size_t i = 0; i < THREAD_ROWS + 1; i++) {
+        struct thread_numbers thread = numbers_thread(replay, i);
+        blocks += thread.alloc_count;
+        bytes += thread.alloc_bytes;
+        freed += thread.free_count;
+        live += thread.live_bytes;
+        earlier += thread.earlier_count;
+    }
+    assert_int_equal(blocks, 2 * MANY);
+    assert_int_equal(bytes, 15 * MANY);
+    assert_int_equal(freed, MANY);
+    assert_int_equal(live, 10 * MANY);
+    assert_int_equal(earlier, MANY - THREAD_ROWS); /* ring ONE has a row */
+    last = numbers_thread(replay, THREAD_ROWS);
+    assert_int_equal(last.tid, FIRST + MANY - 1);
+    assert_int_equal(last.end_ticks, ticks);
+    assert_int_equal(last.malloc_count, last.alloc_count);
+    assert_int_equal(last.freed_elsewhere_count, 0);
+    assert_int_equal(numbers_thread(replay, THREAD_ROWS - 1).earlier_count, 0);
+}
+
+static void a_row_of_several_threads_tells_of_one_only_what_it_knows(void **state)
+{
+    struct replay_counters counters = {0};
+
+    (void)state;
+    for (uint32_t i = 0; i < THREAD_ROWS; i++)
+        one_more_thread(100 + i);
+    replay_thread_named(replay, 100 + THREAD_ROWS - 1, "worker-17");
+    one_more_thread(9001);
+    replay_thread_named(replay, 9001, "worker-2");
+    assert_string_equal(numbers_thread(replay, THREAD_ROWS).name, "worker-");
+    assert_true(replay_counters(replay, 9001, &counters));
+    assert_int_equal(counters.count, 2);
+    assert_int_equal(counters.total_bytes, 15);
+    assert_int_equal(counters.current_bytes, UINT64_MAX);
+    assert_int_equal(counters.peak_bytes, UINT64_MAX);
+    replay_thread_named(replay, 9001, "other");
+    assert_string_equal(numbers_thread(replay, THREAD_ROWS).name, "");
+    replay_thread_named(replay, 9001, "other");
+    assert_string_equal(numbers_thread(replay, THREAD_ROWS).name, "");
+}
+
+static void a_row_with_a_realloc_under_way_is_left_as_it_is(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < THREAD_ROWS; i++)
+        one_more_thread(100 + i);
+    allocate(TWO, Y, 30, P);
+    feed(TWO, record_short(WIRE_REALLOC_BEGIN, ++ticks, Y));
+    one_more_thread(9001);
+    one_more_thread(9002);
+    assert_int_equal(replay_thread_count(replay), THREAD_ROWS + 2);
+    assert_int_equal(numbers_thread(replay, THREAD_ROWS).live_bytes, 40);
+    assert_int_equal(numbers_thread(replay, THREAD_ROWS).earlier_count, 0);
+    assert_int_equal(numbers_thread(replay, THREAD_ROWS + 1).earlier_count, 1);
+}
+
 static void what_the_collector_says_of_threads_is_kept(void **state)
 {
     (void)state;
@@ -955,6 +1034,9 @@ int main(void)
         RULE(maps_and_breaks_are_counted),
         RULE(what_an_mremap_left_may_be_anothers),
         RULE(a_stream_serves_one_thread_after_the_other),
+        RULE(beyond_a_number_ended_threads_share_a_row),
+        RULE(a_row_of_several_threads_tells_of_one_only_what_it_knows),
+        RULE(a_row_with_a_realloc_under_way_is_left_as_it_is),
         RULE(what_the_collector_says_of_threads_is_kept),
         RULE(nonsense_is_skipped_and_counted),
         RULE(the_numbers_of_call_paths_may_be_anything),

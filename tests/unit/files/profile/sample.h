@@ -152,10 +152,10 @@ static inline struct bucket_numbers sample_bucket(unsigned i)
 #define SAMPLE_THREAD_UNKNOWN                                                                      \
     .malloc_count = UINT64_MAX, .calloc_count = UINT64_MAX, .aligned_count = UINT64_MAX,           \
     .new_count = UINT64_MAX, .pool_count = UINT64_MAX, .realloc_count = UINT64_MAX,                \
-    .live_bytes = UINT64_MAX, .peak_bytes = UINT64_MAX, .peak_ticks = UINT64_MAX,                  \
-    .freed_elsewhere_count = UINT64_MAX, .freed_elsewhere_bytes = UINT64_MAX,                      \
-    .alloc_time = UINT64_MAX, .free_time = UINT64_MAX, .stack_deepest_bytes = UINT64_MAX,          \
-    .stack_touched_bytes = UINT64_MAX
+    .earlier_count = UINT64_MAX, .live_bytes = UINT64_MAX, .peak_bytes = UINT64_MAX,               \
+    .peak_ticks = UINT64_MAX, .freed_elsewhere_count = UINT64_MAX,                                 \
+    .freed_elsewhere_bytes = UINT64_MAX, .alloc_time = UINT64_MAX, .free_time = UINT64_MAX,        \
+    .stack_deepest_bytes = UINT64_MAX, .stack_touched_bytes = UINT64_MAX
 /* clang-format off */
 static const struct thread_numbers sample_threads[] = {
     {.tid = 4711, .alloc_count = 60000, .alloc_bytes = 130000000, .free_count = 60000,

@@ -110,6 +110,7 @@ static struct thread_metrics detail_threads[] = {
      .stack_deepest_bytes = NOT_KNOWN,
      .stack_touched_bytes = NOT_KNOWN,
      .pool_count = NOT_KNOWN,
+     .earlier_count = NOT_KNOWN,
      .name = "log\033[31m"},
 };
 static struct exchange detail_exchanges[] = {

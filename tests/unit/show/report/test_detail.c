@@ -313,7 +313,7 @@ static void forget_the_details(int one_in)
         struct thread_metrics *thread = &profile->threads[i];
         FORGET_FROM(thread, alloc_count, free_bytes, one_in);
         FORGET_FROM(thread, malloc_count, stack_touched_bytes, one_in);
-        FORGET_FROM(thread, pool_count, pool_count, one_in);
+        FORGET_FROM(thread, pool_count, earlier_count, one_in);
     }
     for (size_t i = 0; i < profile->sample_count; i++) {
         FORGET_FROM(&profile->samples[i], resident_bytes, ooms, one_in);

@@ -330,7 +330,8 @@ static void a_grown_heap_is_told(void **state)
     program->brk_bytes = figure_of(5 << 20);
     char *text = text_of(&options);
     assert_non_null(strstr(text, "2 calls of mmap"));
-    assert_non_null(strstr(text, "heap grown by 5.00 MiB in 3"));
+    assert_non_null(strstr(text, "heap grown by 5.00 MiB\n"));
+    assert_non_null(strstr(text, " in 3 calls of brk\n"));
     free(text);
     program->total.map_count = program->unmap_count = figure_of(0);
     program->brk_count = figure_of(1);
