@@ -53,7 +53,8 @@ static const struct option_entry entries[] = {
     HIDE_STD_ENTRY(COMMON),
     OPTION_GROUP("How to show it"),
     OUTPUT_ENTRIES(COMMON, "TRACE-JSON.md"),
-    {"paths-once", 0, OPTION_FLAG, NULL, "JSON: a path's frames with the first of its blocks only",
+    {"paths-once", 0, OPTION_FLAG, NULL,
+     "JSON: a path's frames with the first of its blocks only: a fifth of the output, or less",
      TO(blocks.paths_once), false, NULL},
     WRAPPER_ENTRIES,
     OPTION_GROUP_END};
@@ -90,6 +91,20 @@ static void cmd_blocks_show_progress(void *context, uint64_t events, uint64_t of
     *next = events + 2000000;
 }
 
+/* Of large output to a file, most of which is frames that were written before. */
+static void cmd_blocks_say_once(const struct arguments *arguments)
+{
+    enum { MUCH = 16 << 20 };
+    bool repeats = arguments->common.json && !arguments->blocks.paths_once;
+    off_t written = repeats ? lseek(STDOUT_FILENO, 0, SEEK_CUR) : 0;
+
+    if (written >= MUCH && isatty(STDERR_FILENO))
+        fprintf(stderr,
+                "tidemark blocks: %s, because each block has the frames of its call path; with "
+                "--paths-once only the first block of a path has them\n",
+                human_bytes((uint64_t)written).text);
+}
+
 static int cmd_blocks_show(const char *path, struct arguments *arguments)
 {
     struct trace *trace = moments_open("blocks", path);
@@ -107,7 +122,9 @@ static int cmd_blocks_show(const char *path, struct arguments *arguments)
         arguments->blocks.progress = cmd_blocks_show_progress;
         arguments->blocks.context = &next;
     }
-    status = moments_close("blocks", &pager, block_list_show(pager.out, trace, &arguments->blocks));
+    int error = block_list_show(pager.out, trace, &arguments->blocks);
+    cmd_blocks_say_once(arguments);
+    status = moments_close("blocks", &pager, error);
     moments_say_cut("blocks", trace);
     trace_close(trace);
     return status;
