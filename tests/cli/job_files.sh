@@ -83,9 +83,10 @@ for rank in 0 1 2; do get p/$((rank + 1))/summary | grep -c '^200'; done
 end
 
 echo "== both layouts, and a rank that is both"
-mkdir runs/z && cp "$node" runs/z/ && python3 - "$node" "$pid" runs/z <<'END'
+mkdir runs/z && cp "$node" runs/z/ && python3 - "$node" runs/z <<'END'
 import struct, sys
-path, pid, to = sys.argv[1], int(sys.argv[2]), sys.argv[3]
+path, to = sys.argv[1:]
+taken = False
 data, at = open(path, "rb").read(), 16
 while at < len(data):
     kind, size, _ = struct.unpack_from("<IIQ", data, at)
@@ -94,16 +95,17 @@ while at < len(data):
     texts = at + 16 + head[0] + head[6] + head[7]
     said = data[texts:texts + entry].decode()
     assert kind == 0x1e4c4857 and head[0] + head[6] + head[7] + entry + profile == size
-    if head[2] == pid:
+    if head[0] == 96 and not taken: # packed against no other: it is as its file was
+        taken = True
         name = [line[8:] for line in said.split("\n") if line.startswith("profile ")][0]
         open(f"{to}/{name}", "wb").write(data[texts + entry:at + 16 + size])
         open(f"{to}/{name[:-4]}.entry", "w").write("".join(
             line + "\n" for line in said.split("\n")[:-1] if not line.startswith("end")))
     at += 16 + size
 END
-files runs/z
+files runs/z | sed 's/rank-0000./rank-N/'
 figures runs/z | sed 's/"x"/"ID"/' | cmp - x && echo "counts once"
-tidemark report runs/z/rank-00001.*.tmk | grep -c load_mesh
+tidemark report runs/z/rank-*.tmk | grep -c load_mesh
 for rank in 0 1; do start $rank m stop.m; done
 start 2 m stop.m --separate
 begun m 3

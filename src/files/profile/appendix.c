@@ -120,6 +120,21 @@ static uint64_t appendix_bytes(const struct appendix_trailer *trailer, uint64_t 
     return all;
 }
 
+void appendix_move(struct strbuf *out, size_t from, const void *file, size_t bytes)
+{
+    struct appendix_trailer trailer;
+    const char *end = (const char *)file + bytes;
+    if (bytes < sizeof trailer)
+        return;
+    memcpy(&trailer, end - sizeof trailer, sizeof trailer);
+    uint64_t all = appendix_bytes(&trailer, bytes);
+    if (!all)
+        return;
+    trailer.offset = htole64(out->length - from);
+    strbuf_add(out, end - all, (size_t)all - sizeof trailer);
+    strbuf_add(out, &trailer, sizeof trailer);
+}
+
 static int appendix_read_rest(int fd, uint64_t file_end, uint64_t all, void **bytes, size_t *count)
 {
     unsigned char *whole = malloc((size_t)all);

@@ -20,6 +20,11 @@
  * file is as it was. -EINVAL: it is no packed profile; else 0 or -errno (no sentence). */
 int appendix_add(const char *path, const void *bytes, size_t count);
 
+/* Copies the appendix at the end of a packed profile's file to the end of `out`, which has the same
+ * profile packed anew from `from` on. Without one nothing is added. */
+struct strbuf;
+void appendix_move(struct strbuf *out, size_t from, const void *file, size_t bytes);
+
 /* Reads the bytes of the appendix (free() them): the end of the file, and no more than that.
  * -ENODATA: there is none that is whole; else 0 or -errno (no sentence). */
 int appendix_read(const char *path, void **bytes, size_t *count);

@@ -13,10 +13,13 @@
 #include "base/own_file.h"
 #include "base/strbuf.h"
 #include "base/whole.h"
+#include "profile/appendix.h"
 
 enum {
     PIECE_BYTES = 4 << 20,
     PIECE_BYTES_MAX = 64 << 20, /* of a file that asks for more, we say it is damaged */
+    FLAG_MODEL = 1,
+    MODEL_WINDOW_LOG = 23, /* a piece and what it is packed against */
 };
 #define PLAIN_BYTES_MAX (1ull << 36)
 
@@ -35,6 +38,24 @@ bool pack_is_packed(const void *head, size_t bytes)
     const struct pack_header *header = head;
     /* Any version: the last character is checked on reading. */
     return bytes >= 16 && !memcmp(header->magic, magic, sizeof magic - 1);
+}
+
+uint64_t pack_plain_bytes(const void *packed, size_t count)
+{
+    struct pack_header header;
+    if (count < sizeof header)
+        return 0;
+    memcpy(&header, packed, sizeof header);
+    return le64toh(header.plain_bytes);
+}
+
+/* What the model has where the piece at `at` begins. */
+static struct pack_model pack_model_part(const struct pack_model *model, size_t at,
+                                         size_t piece_bytes)
+{
+    size_t left = at < model->bytes ? model->bytes - at : 0;
+    return (struct pack_model){(const char *)model->plain + (left ? at : 0),
+                               left < piece_bytes ? left : piece_bytes};
 }
 
 /* ---- Writing ------------------------------------------------------------------------------- */
@@ -120,14 +141,27 @@ int pack_write(int from, int to)
     return error;
 }
 
-int pack_image(struct strbuf *out, const void *plain, size_t bytes, int level)
+/* The model is for the next frame alone. */
+static void pack_refer_to_model(struct profile_packer *packer, const struct pack_model *model,
+                                size_t at)
+{
+    struct pack_model part = pack_model_part(model, at, PIECE_BYTES);
+    ZSTD_CCtx_setParameter(packer->zstd, ZSTD_c_windowLog, MODEL_WINDOW_LOG);
+    ZSTD_CCtx_refPrefix(packer->zstd, part.plain, part.bytes);
+}
+
+static int pack_image_against(struct strbuf *out, const void *plain, size_t bytes, int level,
+                              const struct pack_model *model)
 {
     struct profile_packer packer = {0};
     struct pack_header header = pack_header_of(bytes);
     int error = pack_packer_init(&packer, level, bytes);
+    header.flags = htole32(model->plain ? FLAG_MODEL : 0);
     strbuf_add(out, &header, sizeof header);
     for (size_t at = 0; at < bytes && !error; at += PIECE_BYTES) {
         size_t count = bytes - at < PIECE_BYTES ? bytes - at : PIECE_BYTES;
+        if (model->plain)
+            pack_refer_to_model(&packer, model, at);
         size_t packed = ZSTD_compress2(packer.zstd, packer.packed, packer.packed_bytes,
                                        (const char *)plain + at, count);
         if (ZSTD_isError(packed))
@@ -139,6 +173,27 @@ int pack_image(struct strbuf *out, const void *plain, size_t bytes, int level)
     return error;
 }
 
+int pack_image(struct strbuf *out, const void *plain, size_t bytes, int level)
+{
+    return pack_image_against(out, plain, bytes, level, &(struct pack_model){NULL, 0});
+}
+
+int pack_again(struct strbuf *out, const void *packed, size_t count, const struct pack_model *model)
+{
+    unsigned char *plain = NULL;
+    size_t bytes = 0, from = out->length;
+    bool damaged = false;
+    int error = pack_unpack(packed, count, "a profile", &plain, &bytes, &damaged);
+    if (!error && damaged)
+        error = -EBADMSG;
+    if (!error)
+        error = pack_image_against(out, plain, bytes, PACK_LEVEL, model);
+    if (!error)
+        appendix_move(out, from, packed, count);
+    free(plain);
+    return error;
+}
+
 /* ---- Reading ------------------------------------------------------------------------------- */
 
 struct profile_unpacker {
@@ -147,6 +202,8 @@ struct profile_unpacker {
     size_t left;
     uint64_t plain_bytes;
     size_t piece_bytes;
+    struct pack_model model;
+    bool has_model; /* it is packed against it */
     unsigned char *plain;
     size_t filled, capacity;
     bool damaged, no_memory;
@@ -159,7 +216,7 @@ static int pack_check_header(struct profile_unpacker *unpacker)
         return error_set(-EBADMSG, "%s is cut off after %zu bytes: nothing in it can be read",
                          unpacker->name, unpacker->left);
     memcpy(&header, unpacker->at, sizeof header);
-    if (memcmp(header.magic, magic, sizeof magic) || header.flags)
+    if (memcmp(header.magic, magic, sizeof magic) || le32toh(header.flags) & ~(uint32_t)FLAG_MODEL)
         return error_set(-EPROTONOSUPPORT,
                          "%s was packed by a newer version of tidemark: update to read it",
                          unpacker->name);
@@ -168,6 +225,10 @@ static int pack_check_header(struct profile_unpacker *unpacker)
     if (le32toh(header.skippable_bytes) != PACK_HEADER_BYTES - 8 || unpacker->piece_bytes < 512 ||
         unpacker->piece_bytes > PIECE_BYTES_MAX || unpacker->plain_bytes > PLAIN_BYTES_MAX)
         return error_set(-EBADMSG, "%s is damaged: its header makes no sense", unpacker->name);
+    unpacker->has_model = le32toh(header.flags) & FLAG_MODEL;
+    if (unpacker->has_model && !unpacker->model.plain)
+        return error_set(-EBADMSG, "%s is packed against another profile, which is not there",
+                         unpacker->name);
     unpacker->at += sizeof header;
     unpacker->left -= sizeof header;
     return 0;
@@ -202,6 +263,11 @@ static bool pack_unpack_piece(struct profile_unpacker *unpacker, ZSTD_DCtx *zstd
     unpacker->no_memory = !unpacker->damaged && !pack_make_room(unpacker);
     if (unpacker->damaged || unpacker->no_memory)
         return false;
+    if (unpacker->has_model) {
+        struct pack_model part =
+            pack_model_part(&unpacker->model, unpacker->filled, unpacker->piece_bytes);
+        ZSTD_DCtx_refPrefix(zstd, part.plain, part.bytes);
+    }
     size_t got = ZSTD_decompressDCtx(zstd, unpacker->plain + unpacker->filled, expected,
                                      unpacker->at, packed);
     if (ZSTD_isError(got) || got != expected) {
@@ -251,10 +317,11 @@ static int pack_read_file(int fd, const char *name, unsigned char **out, size_t 
     return 0;
 }
 
-int pack_unpack(const void *packed, size_t count, const char *name, unsigned char **out,
-                size_t *bytes, bool *damaged)
+int pack_unpack_against(const void *packed, size_t count, const char *name,
+                        const struct pack_model *model, unsigned char **out, size_t *bytes,
+                        bool *damaged)
 {
-    struct profile_unpacker unpacker = {.name = name, .at = packed, .left = count};
+    struct profile_unpacker unpacker = {.name = name, .at = packed, .left = count, .model = *model};
     int error = pack_unpack_mapped(&unpacker);
     if (error) {
         free(unpacker.plain);
@@ -264,6 +331,13 @@ int pack_unpack(const void *packed, size_t count, const char *name, unsigned cha
     *bytes = unpacker.filled;
     *damaged = unpacker.damaged;
     return 0;
+}
+
+int pack_unpack(const void *packed, size_t count, const char *name, unsigned char **out,
+                size_t *bytes, bool *damaged)
+{
+    return pack_unpack_against(packed, count, name, &(struct pack_model){NULL, 0}, out, bytes,
+                               damaged);
 }
 
 int pack_read(int fd, const char *name, unsigned char **out, size_t *bytes, bool *damaged)

@@ -188,14 +188,41 @@ static int source_replay_rows(struct source *source, const struct session *sessi
     return error ? error_set(error, "%s is damaged: what its rows mean cannot be read", path) : 0;
 }
 
-/* A file of its own once, byte for byte. */
-static int source_open_whole(struct source *source, const struct session_entry *entry,
+/* The database that a row is packed against. Where that one is damaged, it reaches less far, and so
+ * does the row. */
+static int source_read_model(struct session *session, uint64_t at, const char *path,
+                             unsigned char **plain, size_t *bytes)
+{
+    size_t number;
+    bool damaged;
+    int error = session_find_body(session, at, &number) ? session_load(session, number) : -EBADMSG;
+    if (!error)
+        error = pack_unpack(session->entries[number].body, session->entries[number].bytes, path,
+                            plain, bytes, &damaged);
+    if (!error || error == -ENOMEM)
+        return error;
+    return error_set(error, "%s cannot be read: the row that it is packed against is damaged",
+                     path);
+}
+
+/* A file of its own once, packed anew against another one or not. */
+static int source_open_whole(struct source *source, struct session *session, size_t number,
                              const char *path)
 {
-    size_t bytes = 0;
+    const struct session_entry *entry = &session->entries[number];
+    unsigned char *plain = NULL;
+    size_t bytes = 0, model_bytes = 0;
+    int error = 0;
     source->packed = true;
-    int error =
-        pack_unpack(entry->body, entry->bytes, path, &source->image, &bytes, &source->damaged);
+    if (entry->model_at)
+        error = source_read_model(session, entry->model_at, path, &plain, &model_bytes);
+    if (!error)
+        error = session_load(session, number);
+    if (!error)
+        error = pack_unpack_against(entry->body, entry->bytes, path,
+                                    &(struct pack_model){plain, model_bytes}, &source->image,
+                                    &bytes, &source->damaged);
+    free(plain);
     source->bytes = bytes;
     return error ? error : source_open_image(source, path);
 }
@@ -203,11 +230,11 @@ static int source_open_whole(struct source *source, const struct session_entry *
 static int source_open_row(struct source *source, struct session *session, size_t number,
                            const char *path)
 {
+    if (session->entries[number].is_whole)
+        return source_open_whole(source, session, number, path);
     int loaded = session_load(session, number);
     if (loaded)
         return loaded;
-    if (session->entries[number].is_whole)
-        return source_open_whole(source, &session->entries[number], path);
     const struct session_entry *entry = &session->entries[number];
     int64_t pages = 0;
     size_t bytes;

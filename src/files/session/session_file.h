@@ -77,7 +77,8 @@ struct session_entry {
     size_t said_bytes;
     const void *body; /* NULL: it was not read, see session_load() */
     size_t bytes;
-    uint64_t body_at; /* in the file */
+    uint64_t body_at;  /* in the file */
+    uint64_t model_at; /* body_at of the row that a whole profile is packed against; 0: none */
 };
 
 struct session {
@@ -101,6 +102,8 @@ int session_list(struct session **out, const char *path);
 /* Reads the body of an entry that session_list() has left out. Then it is there until the next
  * call. 0 or -errno with a sentence. */
 int session_load(struct session *session, size_t number);
+/* The row whose whole profile begins there in the file; false: there is none. */
+bool session_find_body(const struct session *session, uint64_t at, size_t *number);
 void session_free(struct session *session);
 /* NULL: the file does not have it. */
 const void *session_layout(const struct session *session, uint64_t name, size_t *bytes);

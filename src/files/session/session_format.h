@@ -50,6 +50,12 @@ struct session_whole_head {
     uint32_t profile_bytes; /* the rest: a wrong length of the record shows */
 };
 
+/* Behind that head, and counted by its head_bytes, where the profile is packed against the profile
+ * of an earlier row: where in the file that one begins. */
+struct session_whole_model {
+    uint64_t at;
+};
+
 /* What comes before the profile. */
 enum { SESSION_WHOLE_BEGINNING_MAX = 1 << 20 };
 

@@ -120,12 +120,16 @@ int session_reader_add_row(struct session *session, bool is_whole, const unsigne
     if (!array_make_room(&session->entries, &own->room, session->count, sizeof *session->entries))
         return -ENOMEM;
     size_t body_at = (size_t)(texts_at + program + command);
+    struct session_whole_model model = {0};
+    if (is_whole && texts_at >= sizeof head + sizeof model)
+        memcpy(&model, at + sizeof head, sizeof model);
     struct session_entry *entry = &session->entries[session->count];
     *entry = (struct session_entry){.row = session_reader_row_of(&head.row),
                                     .layout = le64toh(head.row.layout),
                                     .body = bytes == all ? at + body_at : NULL,
                                     .bytes = all - body_at,
-                                    .body_at = file_at + body_at};
+                                    .body_at = file_at + body_at,
+                                    .model_at = le64toh(model.at)};
     entry->row.program = session_reader_text(own, at + texts_at, program);
     entry->row.command = session_reader_text(own, at + texts_at + program, command);
     bool is_there = entry->row.program && entry->row.command;
@@ -324,6 +328,16 @@ int session_read(struct session **out, const char *path)
     else
         *out = session;
     return error;
+}
+
+bool session_find_body(const struct session *session, uint64_t at, size_t *number)
+{
+    for (size_t i = 0; i < session->count; i++)
+        if (session->entries[i].is_whole && session->entries[i].body_at == at) {
+            *number = i;
+            return true;
+        }
+    return false;
 }
 
 void session_free(struct session *session)

@@ -122,32 +122,37 @@ static int session_whole_wake(struct session_whole_file *file)
 /* ---- A record ------------------------------------------------------------------------------ */
 
 static struct session_whole_head session_whole_head_of(const struct session_row *row,
-                                                       size_t said_bytes, size_t profile_bytes)
+                                                       size_t said_bytes,
+                                                       const struct session_whole_body *body)
 {
+    size_t model_bytes = body->model_at ? sizeof(struct session_whole_model) : 0;
     return (struct session_whole_head){
-        .row = session_format_head(row, sizeof(struct session_whole_head), 0),
+        .row = session_format_head(row, sizeof(struct session_whole_head) + model_bytes, 0),
         .entry_bytes = htole32((uint32_t)said_bytes),
-        .profile_bytes = htole32((uint32_t)profile_bytes),
+        .profile_bytes = htole32((uint32_t)body->bytes),
     };
 }
 
 /* All that is before the profile. */
 static int session_whole_begin(struct strbuf *out, const struct session_row *row, const char *said,
-                               size_t profile_bytes)
+                               const struct session_whole_body *body)
 {
     size_t texts = strlen(row->program) + strlen(row->command) + strlen(said);
     if (texts > SESSION_WHOLE_BEGINNING_MAX / 2 ||
-        profile_bytes > SESSION_RECORD_BYTES_MAX - SESSION_WHOLE_BEGINNING_MAX)
+        body->bytes > SESSION_RECORD_BYTES_MAX - SESSION_WHOLE_BEGINNING_MAX)
         return -EFBIG;
-    struct session_whole_head head = session_whole_head_of(row, strlen(said), profile_bytes);
+    struct session_whole_head head = session_whole_head_of(row, strlen(said), body);
+    struct session_whole_model model = {htole64(body->model_at)};
     struct session_record record = {.kind = htole32(SESSION_RECORD_WHOLE)};
     strbuf_add(out, &record, sizeof record);
     strbuf_add(out, &head, sizeof head);
+    if (body->model_at)
+        strbuf_add(out, &model, sizeof model);
     strbuf_add_string(out, row->program);
     strbuf_add_string(out, row->command);
     strbuf_add_string(out, said);
     size_t beginning = out->length - sizeof record;
-    record.bytes = htole32((uint32_t)(beginning + profile_bytes));
+    record.bytes = htole32((uint32_t)(beginning + body->bytes));
     record.hash = htole64(XXH64(out->data + sizeof record, beginning, 0));
     memcpy(out->data, &record, sizeof record);
     return 0;
@@ -192,20 +197,21 @@ static int session_whole_write(int fd, const void *bytes, size_t count, uint64_t
 }
 
 int session_whole_append(struct session_whole_file *file, const struct session_row *row,
-                         const char *said, const void *profile, size_t bytes)
+                         const char *said, const struct session_whole_body *body, uint64_t *at)
 {
     struct strbuf beginning = STRBUF_INIT;
-    int error = session_whole_begin(&beginning, row, said, bytes);
-    size_t all = beginning.length + bytes;
-    uint64_t at;
+    int error = session_whole_begin(&beginning, row, said, body);
+    size_t all = beginning.length + body->bytes;
+    uint64_t from;
     if (!error)
-        error = session_whole_take_place(file, all, &at);
+        error = session_whole_take_place(file, all, &from);
     if (!error) {
-        error = session_whole_write(file->fd, profile, bytes, at + beginning.length);
+        *at = from + beginning.length;
+        error = session_whole_write(file->fd, body->profile, body->bytes, *at);
         if (!error)
-            error = session_whole_write(file->fd, beginning.data, beginning.length, at);
+            error = session_whole_write(file->fd, beginning.data, beginning.length, from);
         if (error)
-            session_whole_give_place(file, at, all);
+            session_whole_give_place(file, from, all);
     }
     strbuf_release(&beginning);
     return error;

@@ -17,6 +17,7 @@
 #include "base/strbuf.h"
 #include "base/whole.h"
 #include "collector/job_place.h"
+#include "collector/node_models.h"
 #include "profile/pack.h"
 #include "session/session_whole.h"
 
@@ -25,6 +26,7 @@ enum { NODE_FILES_MOST_BYTES = 48 << 20 }; /* a larger profile keeps its file */
 struct node_files_item {
     char *directory;
     struct session_whole_file *file;
+    struct node_models *models;
 };
 
 struct node_files {
@@ -49,6 +51,7 @@ void node_files_free(struct node_files *files)
         return;
     for (size_t i = 0; i < files->count; i++) {
         session_whole_close(files->items[i].file);
+        node_models_free(files->items[i].models);
         free(files->items[i].directory);
     }
     free(files->items);
@@ -111,24 +114,26 @@ static int node_files_create(struct session_whole_file **out, const char *direct
 }
 
 /* Under the lock. */
-static int node_files_find(struct node_files *files, struct session_whole_file **out,
+static int node_files_find(struct node_files *files, struct node_files_item *out,
                            const char *directory, const char *host)
 {
     for (size_t i = 0; i < files->count; i++)
         if (!strcmp(files->items[i].directory, directory)) {
-            *out = files->items[i].file;
+            *out = files->items[i];
             return 0;
         }
-    int error = node_files_create(out, directory, host);
+    int error = node_files_create(&out->file, directory, host);
     if (error)
         return error;
+    out->directory = memory_copy_string(directory);
+    out->models = node_models_new();
     array_need_room(&files->items, &files->room, files->count, sizeof *files->items);
-    files->items[files->count++] = (struct node_files_item){memory_copy_string(directory), *out};
+    files->items[files->count++] = *out;
     return 0;
 }
 
-static int node_files_file(struct node_files *files, struct session_whole_file **out,
-                           const char *path, const char *host)
+static int node_files_item(struct node_files *files, struct node_files_item *out, const char *path,
+                           const char *host)
 {
     const char *slash = strrchr(path, '/');
     if (!slash)
@@ -174,21 +179,21 @@ static int node_files_read(const char *path, void **bytes, size_t *count)
 int node_files_take(struct node_files *files, const char *path, const char *host,
                     const struct session_row *row, const char *said, char **operand)
 {
-    struct session_whole_file *file;
+    struct node_files_item item;
     void *bytes = NULL;
     size_t count = 0;
     int error = node_files_read(path, &bytes, &count);
     if (error)
         return error;
-    error = node_files_file(files, &file, path, host);
+    error = node_files_item(files, &item, path, host);
     if (!error)
-        error = session_whole_append(file, row, said, bytes, count);
+        error = node_models_append(item.models, item.file, row, said, bytes, count);
     free(bytes);
     if (error)
         return error;
     node_files_keep_name(files, path);
     unlink(path);
-    if (asprintf(operand, "%s@%d", session_whole_path(file), (int)row->pid) < 0)
+    if (asprintf(operand, "%s@%d", session_whole_path(item.file), (int)row->pid) < 0)
         memory_exhausted();
     return 0;
 }

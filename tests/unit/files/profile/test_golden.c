@@ -180,6 +180,14 @@ static void golden_rows_read_as_they_were_written(void **state)
     check_file(GOLDEN_DIR "/session-v1.session.tmk@4711", NO_DETAILS);
 }
 
+/* Of a node's file: the second row is packed against the first. */
+static void golden_rows_of_a_node_read_as_they_were_written(void **state)
+{
+    (void)state;
+    check_file(GOLDEN_DIR "/node-v1.session.tmk@1", DETAILS_IN_BLOCKS);
+    check_file(GOLDEN_DIR "/node-v1.session.tmk@2", DETAILS_IN_BLOCKS);
+}
+
 static void golden_files_unpack(void **state)
 {
     (void)state;
@@ -301,6 +309,7 @@ int main(void)
         cmocka_unit_test(what_a_summary_shows_reads_alike),
         cmocka_unit_test(figures_read_alike),
         cmocka_unit_test(golden_rows_read_as_they_were_written),
+        cmocka_unit_test(golden_rows_of_a_node_read_as_they_were_written),
         cmocka_unit_test(golden_files_unpack),
         cmocka_unit_test(documented_queries_run),
         cmocka_unit_test(views_show_what_is_there),

@@ -48,7 +48,9 @@ static int append(struct session_whole_file *file, int pid)
     char profile[PROFILE_BYTES], said[40];
     fill(profile, pid);
     snprintf(said, sizeof said, "process %d\n", pid);
-    return session_whole_append(file, &row, said, profile, sizeof profile);
+    struct session_whole_body body = {profile, sizeof profile, 0};
+    uint64_t at;
+    return session_whole_append(file, &row, said, &body, &at);
 }
 
 static struct session_whole_file *open_new(const char *name)
@@ -337,7 +339,9 @@ static void what_is_too_long_is_refused(void **state)
     (void)state;
     struct session_whole_file *file = open_new("long");
     struct session_row row = row_of(1);
-    assert_int_equal(session_whole_append(file, &row, "", "", 64 << 20), -EFBIG);
+    struct session_whole_body body = {"", 64 << 20, 0};
+    uint64_t at;
+    assert_int_equal(session_whole_append(file, &row, "", &body, &at), -EFBIG);
     assert_int_equal(size_of("long"), 16);
     session_whole_close(file);
 }
