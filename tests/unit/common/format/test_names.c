@@ -103,7 +103,7 @@ static void brackets_of_python_are_part_of_a_name(void **state)
     assert_short("Parser.read_all_of_it.<locals>.<listcomp>", 38,
                  "Parser.read_all_of_…locals>.<listcomp>");
     assert_short("<alloc::vec::Vec<T> as core::clone::Clone>::clone", 20, "<…>::clone");
-    assert_short("<alpha>::clone_into_another", 22, "<…>::clone_into_another");
+    assert_short("<alpha>::clone_into_another", 25, "<…>::clone_into_another");
     assert_short("Field.<alpha, beta, gamma>", 12, "Field.<…>");
 }
 
