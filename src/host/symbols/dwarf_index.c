@@ -212,6 +212,7 @@ static void dwarf_release_unit(struct unit *unit)
     free(unit->functions);
     range_map_release(&unit->function_ranges);
     range_map_release(&unit->own);
+    line_table_release(&unit->lines);
     free(unit->paths);
     free(unit->scopes);
 }
@@ -382,30 +383,46 @@ static const char *dwarf_tidy_path(struct pool *pool, const char *path)
     return interned;
 }
 
-static void dwarf_read_files(struct unit *unit)
+/* Of units whose table line_table.h does not read, libdw tells it. */
+static void dwarf_read_lines(struct dwarf_index *index, struct unit *unit)
 {
-    if (dwarf_getsrcfiles(&unit->die, &unit->files, &unit->file_count) != 0)
+    if (unit->lines_read)
+        return;
+    unit->lines_read = true;
+    unit->has_lines = line_table_read(&unit->lines, &index->line_sections, &unit->die);
+    if (unit->has_lines)
+        unit->file_count = unit->lines.file_count;
+    else if (dwarf_getsrcfiles(&unit->die, &unit->files, &unit->file_count) != 0)
         unit->file_count = 0;
     unit->paths = memory_zeroed(unit->file_count, sizeof *unit->paths);
-    unit->files_read = true;
+}
+
+static const char *dwarf_file_path(struct dwarf_index *index, struct unit *unit, size_t number)
+{
+    struct strbuf text = STRBUF_INIT;
+    const char *path = NULL;
+    if (!unit->has_lines)
+        path = dwarf_filesrc(unit->files, number, NULL, NULL);
+    else if (line_table_path(&unit->lines, number, &text))
+        path = text.data;
+    path = path ? dwarf_tidy_path(index->pool, path) : "";
+    strbuf_release(&text);
+    return path;
 }
 
 const char *dwarf_index_file(struct dwarf_index *index, struct unit *unit, size_t number)
 {
-    if (!unit->files_read)
-        dwarf_read_files(unit);
+    dwarf_read_lines(index, unit);
     if (number >= unit->file_count)
         return NULL;
-    if (!unit->paths[number]) {
-        const char *path = dwarf_filesrc(unit->files, number, NULL, NULL);
-        unit->paths[number] = path ? dwarf_tidy_path(index->pool, path) : "";
-    }
+    if (!unit->paths[number])
+        unit->paths[number] = dwarf_file_path(index, unit, number);
     const char *path = unit->paths[number];
     return *path && strcmp(path, "???") != 0 ? path : NULL;
 }
 
-static void dwarf_set_line(struct dwarf_index *index, struct unit *unit, uint64_t address,
-                           struct symbols_frame *frame)
+static void dwarf_set_line_by_libdw(struct dwarf_index *index, struct unit *unit, uint64_t address,
+                                    struct symbols_frame *frame)
 {
     Dwarf_Line *line = dwarf_getsrc_die(&unit->die, address);
     Dwarf_Files *files;
@@ -417,6 +434,22 @@ static void dwarf_set_line(struct dwarf_index *index, struct unit *unit, uint64_
         frame->file = dwarf_index_file(index, unit, file);
     if (dwarf_lineno(line, &number) == 0 && number > 0)
         frame->line = (uint32_t)number;
+}
+
+static void dwarf_set_line(struct dwarf_index *index, struct unit *unit, uint64_t address,
+                           struct symbols_frame *frame)
+{
+    dwarf_read_lines(index, unit);
+    if (!unit->has_lines) {
+        dwarf_set_line_by_libdw(index, unit, address, frame);
+        return;
+    }
+    const struct line_row *row = line_table_find(&unit->lines, address);
+    if (!row)
+        return;
+    frame->file = dwarf_index_file(index, unit, row->file);
+    if (row->line <= INT32_MAX)
+        frame->line = row->line;
 }
 
 static uint32_t dwarf_small_attribute(Dwarf_Die *die, unsigned name)

@@ -13,6 +13,7 @@
 
 #include <elfutils/libdw.h>
 
+#include "symbols/line_table.h"
 #include "symbols/number_map.h"
 #include "symbols/string_pool.h"
 #include "symbols/range_map.h"
@@ -56,9 +57,10 @@ struct unit {
     struct function *functions;
     size_t function_count, function_capacity;
     struct range_map function_ranges;
-    bool files_read;
-    Dwarf_Files *files;
-    const char **paths; /* of `files`, once asked for */
+    bool lines_read, has_lines;
+    struct line_table lines;
+    Dwarf_Files *files; /* without `lines` */
+    const char **paths; /* of files, once asked for */
     size_t file_count;
     bool scopes_read;
     struct scope *scopes; /* by begin: outer before inner */
@@ -76,7 +78,8 @@ struct dwarf_index {
     struct unit *units;
     size_t unit_count, unit_capacity;
     bool listed_read, all_read;
-    struct range_map listed;      /* units by .debug_aranges */
+    struct range_map listed; /* units by .debug_aranges */
+    struct line_sections line_sections;
     struct range_map unit_ranges; /* by what all of them say; empty until that is needed */
     uint64_t ranges_left; /* how many ranges may still be read: a corrupt file may have a million
                              functions that share a list */

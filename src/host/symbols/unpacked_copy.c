@@ -58,6 +58,7 @@ static bool unpacked_copy_is_our_directory(const char *path)
 struct copies_path {
     struct strbuf text;
     size_t base, there;
+    bool is_shared; /* it lies where everybody may write: a link there may be another user's */
 };
 
 /* False: a directory is not ours, or cannot be made. ~/.cache itself is not made. */
@@ -82,7 +83,8 @@ static bool unpacked_copy_make_directories(const struct copies_path *copies)
     return true;
 }
 
-static bool unpacked_copy_directory_path(struct copies_path *copies)
+/* False: there is none, or the user wants none. */
+static bool unpacked_copy_own_path(struct copies_path *copies)
 {
     struct strbuf *path = &copies->text;
     const char *named = getenv("TIDEMARK_CACHE");
@@ -102,19 +104,39 @@ static bool unpacked_copy_directory_path(struct copies_path *copies)
     return *path->data == '/';
 }
 
-static int unpacked_copy_open_directory(void)
+/* A container's root has no ~/.cache, and a service has no home. */
+static bool unpacked_copy_shared_path(struct copies_path *copies)
 {
-    struct copies_path copies = {.text = STRBUF_INIT};
+    if (getenv("TIDEMARK_CACHE"))
+        return false;
+    copies->is_shared = true;
+    strbuf_addf(&copies->text, "/var/tmp/tidemark-cache-%u", (unsigned)geteuid());
+    return mkdir(copies->text.data, 0700) == 0 || errno == EEXIST;
+}
+
+static int unpacked_copy_open_path(const struct copies_path *copies)
+{
     struct stat status;
-    int fd = -1;
-    if (unpacked_copy_directory_path(&copies) && unpacked_copy_make_directories(&copies))
-        fd = openat(AT_FDCWD, copies.text.data, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    strbuf_release(&copies.text);
+    int fd = openat(AT_FDCWD, copies->text.data,
+                    O_RDONLY | O_DIRECTORY | O_CLOEXEC | (copies->is_shared ? O_NOFOLLOW : 0));
     if (fd < 0 || (fstat(fd, &status) == 0 && status.st_uid == geteuid() &&
                    !(status.st_mode & (S_IWGRP | S_IWOTH))))
         return fd;
     close(fd);
     return -1;
+}
+
+static int unpacked_copy_open_directory(void)
+{
+    struct copies_path own = {.text = STRBUF_INIT}, shared = {.text = STRBUF_INIT};
+    int fd = -1;
+    if (unpacked_copy_own_path(&own) && unpacked_copy_make_directories(&own))
+        fd = unpacked_copy_open_path(&own);
+    if (fd < 0 && unpacked_copy_shared_path(&shared))
+        fd = unpacked_copy_open_path(&shared);
+    strbuf_release(&own.text);
+    strbuf_release(&shared.text);
+    return fd;
 }
 
 /* ---- Copies that are there ----------------------------------------------------------------- */

@@ -60,7 +60,7 @@ add_custom_command(OUTPUT ${fixtures}/stripped DEPENDS ${fixtures}/shapes
     WORKING_DIRECTORY ${fixtures})
 add_custom_target(symbols_fixtures DEPENDS ${built} ${fixtures}/stripped)
 
-foreach(test resolve aranges demangle jit jit_dump damage range_map static_variables call_result go_table)
+foreach(test resolve aranges line_table demangle jit jit_dump damage range_map static_variables call_result go_table)
     tidemark_unit_test(symbols ${test})
     add_dependencies(test_symbols_${test} symbols_fixtures)
     target_compile_definitions(test_symbols_${test} PRIVATE
