@@ -162,10 +162,12 @@ static void a_damaged_file_is_not_read_into_memory(void **state)
     (void)state;
     struct session_whole_file *file = open_new("large");
     char *profile = calloc(1, LARGE);
+    struct session_whole_body body = {profile, LARGE, 0};
+    uint64_t at;
     for (int pid = 1; pid <= MANY; pid++) {
         struct session_row row = row_of(pid);
         memset(profile, pid, LARGE);
-        assert_int_equal(session_whole_append(file, &row, "said", profile, LARGE), 0);
+        assert_int_equal(session_whole_append(file, &row, "said", &body, &at), 0);
     }
     free(profile);
     session_whole_close(file);
