@@ -61,25 +61,29 @@ jq -c '.ranks[] | [.id, .rank, .state, .status, .node, .duration_ns, .peak_bytes
 jq -c '.nodes[] | [.name, .ranks, .lower_bytes, .upper_bytes, .not_read]' first
 for name in top insights timeline code query of/resident/summary region/1/summary; do get p/0/$name; done | sort | uniq -c | sed 's/^ *//'
 get p/1/summary | grep -c '"state":"complete"' # a rank
-# what a page hears
+# what a page hears: the first, the last, and of all between, that one generation follows another; digests may be one
 python3 - "$url" <<'P'
-import os, sys
+import json, os, sys
 sys.path.insert(0, os.environ["HERE"])
 from served import Server
 answer = Server(sys.argv[1]).connect("live").getresponse()
-told = set()
+told = []
 while True:
     line = answer.readline().decode().strip()
     if '"profile":0,' not in line:
         continue
-    told.add(line)
+    told.append(json.loads(line.removeprefix("data: ")))
     if os.path.exists("hold"):
         os.remove("hold")
     if '"complete"' in line:
         break
-print(*sorted(told, reverse=True), sep="\n")
+first, *between, last = told
+print(json.dumps(first))
+print(all(each["state"] == "reading" and each["read"] <= each["to_read"] == 8 and each["error"] is None for each in between))
+print([each["generation"] for each in told] == sorted(each["generation"] for each in told))
+print(last["state"], last["generation"] in (2, 3))
 P
-state
+state | sed 's/,[23],/,2 or 3,/'
 get p/0/ranks | sed 's/^200 //' >whole
 echo "same ids: $(cmp <(jq -c '.ranks[] | [.id, .rank, .file]' first) <(jq -c '.ranks[] | [.id, .rank, .file]' whole) && echo yes)"
 echo "same peaks: $(cmp <(jq -c '.ranks[] | select(.id != 6).peak_bytes' first) <(jq -c '.ranks[] | select(.id != 6).peak_bytes' whole) && echo yes)"
@@ -151,6 +155,12 @@ rm also
 until_true both_are '[68,5,null,0,66]'
 both
 rm hold
+# of more than 64 ranks nothing is read beyond digests until somebody asks
+digests_are_read() { for job in 0 1; do get p/$job/summary | grep -q rank_timeline || return 1; done; }
+until_true digests_are_read
+for job in 0 1; do get p/$job/rank_timeline >/dev/null; done
+both
+for job in 0 1; do get p/$job/whole | sed 's/^200 //' | jq -c '[.kind, .state, .to_read]'; done
 until_true jobs_are_read
 both
 end
