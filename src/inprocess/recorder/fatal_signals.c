@@ -16,6 +16,7 @@
 #include "base/now.h"
 #include "interpose/real.h"
 #include "recorder/session.h"
+#include "recorder/step_wait.h"
 #include "unwind/permitted_calls.h"
 
 /* `wanted`: what the program has set, with SIG_DFL in it. */
@@ -49,7 +50,7 @@ static struct session_cut fatal_signals_cut(const ucontext_t *context)
  * and that of a fork a copy. */
 static _Atomic uint64_t fatal_signals_first;
 static _Atomic uint64_t fatal_signals_first_ns; /* 0: not known */
-enum { NUMBER_BITS = 8 };
+enum { NUMBER_BITS = 8, KERNEL_SET_BYTES = 8 };
 #define ECHO_NS 250000000u
 
 static int fatal_signals_first_of(uint64_t process)
@@ -82,7 +83,6 @@ static bool fatal_signals_is_echo(int first, int number)
 
 static void fatal_signals_unblock(const sigset_t *signals)
 {
-    enum { KERNEL_SET_BYTES = 8 };
     syscall(SYS_rt_sigprocmask, SIG_UNBLOCK, signals, NULL, KERNEL_SET_BYTES);
 }
 
@@ -239,24 +239,60 @@ int fatal_signals_act(int number, const struct sigaction *wanted, struct sigacti
     return 0;
 }
 
-static bool fatal_signals_meets_this_thread(pid_t process, int number)
+/* Would the signal end this process, after the look? `blocked`: does this thread leave it to
+ * others? */
+static bool fatal_signals_ends(pid_t process, int number, bool *blocked)
 {
     struct sigaction now;
-    uint64_t blocked = 0;
+    uint64_t mask = 0;
     if (!fatal_signals_watched || !fatal_signals_find(number) ||
         permitted_calls_is_forbidden(CALL_DIE | CALL_PID | CALL_TID | CALL_SIGNALS) ||
         process != syscall(SYS_getpid) || REAL(sigaction)(number, NULL, &now) != 0 ||
         !fatal_signals_is_ours(&now))
         return false;
-    syscall(SYS_rt_sigprocmask, SIG_BLOCK, NULL, &blocked, sizeof blocked);
-    return !(blocked >> (number - 1) & 1);
+    syscall(SYS_rt_sigprocmask, SIG_BLOCK, NULL, &mask, KERNEL_SET_BYTES);
+    *blocked = mask >> (number - 1) & 1;
+    return true;
+}
+
+static bool fatal_signals_is_pending(int number)
+{
+    uint64_t pending = 0;
+    return syscall(SYS_rt_sigpending, &pending, KERNEL_SET_BYTES) == 0 &&
+           pending >> (number - 1) & 1;
+}
+
+/* Without our handler kill() would not return where another thread takes the signal. With it, that
+ * thread has to run first. If all threads block the signal, or one of them fetches it by sigwait(),
+ * kill() returns a little later than it would. */
+static void fatal_signals_wait(pid_t process, int number)
+{
+    enum { STEP_MS = 1, TAKEN_STEPS = 3, PATIENCE_MS = 50, LOOK_MS = 5000 };
+    enum { FORBIDDEN = CALL_PENDING | CALL_WAIT | CALL_TIME };
+    static _Atomic uint32_t never;
+    struct step_wait wait = step_wait_begin(STEP_MS);
+    unsigned taken = 0;
+    while (!permitted_calls_is_forbidden(FORBIDDEN) && taken < TAKEN_STEPS) {
+        bool ends = fatal_signals_first_of((uint64_t)process);
+        if (step_wait_ms(&wait) >= (ends ? LOOK_MS : PATIENCE_MS))
+            break;
+        taken += !ends && !fatal_signals_is_pending(number);
+        step_wait_for(&wait, &never, 0);
+    }
+    fatal_signals_prevail();
 }
 
 int fatal_signals_kill(pid_t process, int number)
 {
+    bool blocked, ends;
     if (process > 0)
         fatal_signals_will_send(process, number);
-    if (fatal_signals_meets_this_thread(process, number))
+    ends = fatal_signals_ends(process, number, &blocked);
+    if (ends && !blocked)
         return (int)syscall(SYS_tgkill, process, syscall(SYS_gettid), number);
-    return REAL(kill)(process, number);
+    int status = REAL(kill)(process, number), saved_errno = errno;
+    if (ends && status == 0)
+        fatal_signals_wait(process, number);
+    errno = saved_errno;
+    return status;
 }

@@ -201,6 +201,7 @@ static const struct use {
     {CALL_DIE, SYS_rt_sigreturn, {0}},
     {CALL_DIE, SYS_rt_sigaction, {SIGTERM}},
     {CALL_DIE, SYS_rt_sigprocmask, {SIG_UNBLOCK}},
+    {CALL_PENDING, SYS_rt_sigpending, {0}},
     {CALL_PAGES, SYS_openat, {(uint32_t)AT_FDCWD, 0, O_RDONLY | O_CLOEXEC}},
     {CALL_PAGES, SYS_ioctl, {3, WRITE_WATCH_SCAN}},
     {CALL_PAGES, SYS_close, {3}},

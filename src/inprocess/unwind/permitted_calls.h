@@ -31,8 +31,9 @@ enum call {
     CALL_PAGES = 1 << 16,   /* ask which pages of a block were written (last_writes.h) */
     CALL_TIME = 1 << 17,    /* ask the kernel for the time: how long was waited */
     CALL_DIE = 1 << 18,     /* die of a signal of the program's (fatal_signals.h) */
-    CALL_ALL = (1 << 19) - 1,
-    CALL_CLOCK = 1 << 19, /* no call, but reading the processor's clock, which can be forbidden
+    CALL_PENDING = 1 << 19, /* ask which signals wait for a thread that takes them */
+    CALL_ALL = (1 << 20) - 1,
+    CALL_CLOCK = 1 << 20, /* no call, but reading the processor's clock, which can be forbidden
                            * too */
 };
 
