@@ -57,6 +57,8 @@ for way in opened asked; do
     run hip ./hip_program $way && figures run.tmk | cmp - hip.figures
 done
 run hip ./hip_linked && figures run.tmk | cmp - hip.figures
+make_driver one_free libamdhip64.so.6 -DHIP -DONE_FREE
+run one_free ./hip_program opened && figures run.tmk | cmp - hip.figures
 
 echo "A context ends, and frees what was in it:"
 run cuda ./cuda_program opened end
@@ -75,6 +77,36 @@ cat out | grep -o 'libcuda.so.1'
 echo "Where the functions cannot be hooked:"
 LD_LIBRARY_PATH=$PWD/cuda tidemark record -q --allocator=bfm --events=pages -o pages.tmk ./cuda_linked >/dev/null
 tidemark report --json pages.tmk | jq -r '.unseen[] | .what, .why'
+
+echo "A stub whose functions are all one is left alone:"
+mkdir -p folded
+cat >folded.c <<'P'
+int cuMemAlloc_v2(void) { return 0; }
+#define SAME(name) int name(void) __attribute__((alias("cuMemAlloc_v2")));
+SAME(cuMemFree_v2) SAME(cuMemAllocPitch_v2) SAME(cuMemAllocManaged) SAME(cuMemHostAlloc)
+SAME(cuMemFreeHost) SAME(cuMemHostRegister_v2) SAME(cuMemHostUnregister) SAME(cuMemAllocAsync)
+SAME(cuMemFreeAsync) SAME(cuMemCreate) SAME(cuMemRelease) SAME(cuMemMap) SAME(cuMemUnmap)
+SAME(cuCtxDestroy_v2) SAME(cuGetProcAddress_v2)
+P
+cc -O1 -shared -fPIC -Wl,-soname,libcuda.so.1 -o folded/libcuda.so.1 folded.c
+cat >all_accepted.c <<'P'
+#include <dlfcn.h>
+#include <stddef.h>
+#include <stdio.h>
+int main(void)
+{
+    void *library = dlopen("libcuda.so.1", RTLD_NOW);
+    int (*end)(void *) = dlsym(library, "cuCtxDestroy_v2");
+    int (*ask)(const char *, void *, int) = dlsym(library, "cuGetProcAddress_v2");
+    int (*take)(void *, size_t) = dlsym(library, "cuMemAlloc_v2");
+    void *block = NULL;
+    return printf("%d %d %d\n", take(&block, 1000), end((void *)1), ask(NULL, NULL, 1)) < 0;
+}
+P
+cc -O1 -o all_accepted all_accepted.c -ldl
+run folded ./all_accepted && cat out
+figures run.tmk
+tidemark report --json run.tmk | jq -r '.unseen[] | .what, .why'
 
 echo "Where the program's filter kills for what is asked about threads:"
 cat >filtered.c <<'P'

@@ -1,7 +1,8 @@
 /* A stand-in for the drivers of graphics processors, made twice: with CUDA's names for libcuda.so.1
  * and with HIP's for libamdhip64.so.6. There is no such processor here, so blocks of the device lie in
  * a range that nothing may touch, as with a driver that has one range of addresses for both. HIDDEN:
- * functions that are asked for by name are others than those that are exported. */
+ * functions that are asked for by name are others than those that are exported. ONE_FREE: one function
+ * frees memory of the device and of the host. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -97,6 +98,10 @@ int NAME(cuMemAlloc_v2, hipMalloc)(uintptr_t *block, size_t bytes)
 
 int NAME(cuMemFree_v2, hipFree)(uintptr_t block)
 {
+#ifdef ONE_FREE
+    if (block > DEVICE_BYTES && block - (uintptr_t)device >= DEVICE_BYTES)
+        return driver_unpin((void *)block);
+#endif
     return driver_give(block);
 }
 
@@ -119,10 +124,15 @@ int NAME(cuMemHostAlloc, hipHostMalloc)(void **block, size_t bytes, unsigned fla
     return driver_pin(block, bytes);
 }
 
+#ifdef ONE_FREE
+int NAME(cuMemFreeHost, hipHostFree)(uintptr_t block)
+    __attribute__((alias(NAME("cuMemFree_v2", "hipFree"))));
+#else
 int NAME(cuMemFreeHost, hipHostFree)(void *block)
 {
     return driver_unpin(block);
 }
+#endif
 
 int NAME(cuMemHostRegister_v2, hipHostRegister)(void *block, size_t bytes, unsigned flags)
 {

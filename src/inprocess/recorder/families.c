@@ -130,6 +130,7 @@ struct examination {
     const struct family_row *chosen; /* of these, one that is chosen by the processor (IFUNC); NULL:
                                       * there is none */
     bool is_chosen_imported;
+    const char *folded; /* a function of a driver that is another one too; NULL: there is none */
     uint32_t count;
     bool overflowed;
     struct found found[FOUND_MOST];
@@ -827,6 +828,26 @@ const struct family_row *families_device_row(const char *name, uint8_t family)
     return NULL;
 }
 
+/* Of what is freed, its allocation has said the space: hipFree may be hipHostFree. */
+static bool families_do_alike(const struct family_row *one, const struct family_row *other)
+{
+    bool is_one_space = one->kind == other->kind || one->does == FAMILY_DEVICE_FREES;
+    return one->does == other->does && is_one_space && one->block == other->block &&
+           one->count == other->count && one->size == other->size;
+}
+
+/* A stub of a driver may be linked with --icf, which makes functions of the same code one. Its
+ * callers mean several functions by one address, so no hook is right for all of them. */
+static void families_look_for_folded(struct examination *examination, const struct family_row *row,
+                                     const ElfW(Sym) *symbol)
+{
+    uintptr_t address = examination->info->dlpi_addr + symbol->st_value;
+    for (uint32_t i = 0; i < examination->count; i++)
+        if (examination->found[i].address == address &&
+            !families_do_alike(examination->found[i].row, row))
+            examination->folded = row->name;
+}
+
 /* By exports alone, because programs find a driver's functions by name. */
 static void families_find_device(struct examination *examination, unsigned family)
 {
@@ -834,8 +855,10 @@ static void families_find_device(struct examination *examination, unsigned famil
         const ElfW(Sym) *symbol = device_rows[i].family == family
                                       ? real_symbol(examination->info, device_rows[i].name)
                                       : NULL;
-        if (symbol && ELF64_ST_TYPE(symbol->st_info) == STT_FUNC)
-            families_add(examination, &device_rows[i], symbol);
+        if (!symbol || ELF64_ST_TYPE(symbol->st_info) != STT_FUNC)
+            continue;
+        families_look_for_folded(examination, &device_rows[i], symbol);
+        families_add(examination, &device_rows[i], symbol);
     }
 }
 
@@ -847,8 +870,11 @@ static void families_examine_device(struct examination *examination)
         examination->is_of_device = true;
         examination->families = 1u << device_markers[i].family;
         examination->count = 0;
+        examination->folded = NULL;
         families_find_device(examination, device_markers[i].family);
-        if (examination->count && families_may_hook(examination))
+        if (examination->folded)
+            families_tell(examination, WIRE_UNSEEN_WHY_FOLDED, examination->folded);
+        else if (examination->count && families_may_hook(examination))
             families_hook(examination);
     }
     examination->is_of_device = false;
