@@ -285,6 +285,12 @@ static void views_show_what_is_there(void **state)
          "0|1|16777216|16000000|0\n1|1026|10485760|9000000|600000\n"},
         {"SELECT owner_tid,owner,freer_tid,count FROM thread_exchanges ORDER BY count",
          "-|-|-|1\n4712|-|4711|10\n4711|fifteen letters|4712|5000\n"},
+        {"UPDATE thread SET earlier_count=3 WHERE tid=4711", ""},
+        {"SELECT owner_tid,owner,freer_tid,count FROM thread_exchanges ORDER BY count",
+         "-|-|-|1\n4712|-|-|10\n-|fifteen letters|4712|5000\n"},
+        {"SELECT count(*) FROM marks JOIN mark USING (name) JOIN thread ON thread.id=mark.thread"
+         " WHERE marks.tid IS NOT NULL AND thread.earlier_count>0",
+         "0\n"},
         {"SELECT name,count(*) FROM distribution JOIN distribution_names USING (kind) GROUP BY kind"
          " HAVING count(*) > 1",
          "size|3\nsize, exact|2\nlifetime|2\n"},
