@@ -3,7 +3,9 @@
  * far the replay is. */
 #include "commands/commands.h"
 
+#include <fcntl.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include "base/human.h"
 #include "base/options.h"
@@ -91,12 +93,24 @@ static void cmd_blocks_show_progress(void *context, uint64_t events, uint64_t of
     *next = events + 2000000;
 }
 
-/* Of large output to a file, most of which is frames that were written before. */
-static void cmd_blocks_say_once(const struct arguments *arguments)
+/* Where output goes on in its file; negative: it is none. What is appended goes to the file's end,
+ * whatever the offset was before. */
+static off_t cmd_blocks_place(void)
+{
+    struct stat file;
+
+    if (fcntl(STDOUT_FILENO, F_GETFL) & O_APPEND && !fstat(STDOUT_FILENO, &file))
+        return file.st_size;
+    return lseek(STDOUT_FILENO, 0, SEEK_CUR);
+}
+
+/* Of large output to a file, most of which is frames that were written before. `begin`: where it
+ * began. */
+static void cmd_blocks_say_once(const struct arguments *arguments, off_t begin)
 {
     enum { MUCH = 16 << 20 };
-    bool repeats = arguments->common.json && !arguments->blocks.paths_once;
-    off_t written = repeats ? lseek(STDOUT_FILENO, 0, SEEK_CUR) : 0;
+    bool repeats = arguments->common.json && !arguments->blocks.paths_once && begin >= 0;
+    off_t written = repeats ? cmd_blocks_place() - begin : 0;
 
     if (written >= MUCH && isatty(STDERR_FILENO))
         fprintf(stderr,
@@ -122,8 +136,9 @@ static int cmd_blocks_show(const char *path, struct arguments *arguments)
         arguments->blocks.progress = cmd_blocks_show_progress;
         arguments->blocks.context = &next;
     }
+    off_t begin = cmd_blocks_place();
     int error = block_list_show(pager.out, trace, &arguments->blocks);
-    cmd_blocks_say_once(arguments);
+    cmd_blocks_say_once(arguments, begin);
     status = moments_close("blocks", &pager, error);
     moments_say_cut("blocks", trace);
     trace_close(trace);
