@@ -68,9 +68,13 @@ static const char *line_take_string(struct section_bytes *bytes)
     return section_skip(bytes, (uint64_t)length + 1) ? text : NULL;
 }
 
+/* The section's last byte ends each of them, so that no file's name is measured: a list of a
+ * damaged file can name one long string many times. */
 static const char *line_string_at(struct section_bytes strings, uint64_t offset)
 {
-    return section_skip(&strings, offset) ? line_take_string(&strings) : NULL;
+    if (offset >= strings.left || strings.at[strings.left - 1])
+        return NULL;
+    return (const char *)strings.at + offset;
 }
 
 /* ---- Directories and files ----------------------------------------------------------------- */
@@ -262,22 +266,31 @@ static void line_add_row(struct line_table *table, struct line_row row)
     table->rows[table->row_count++] = row;
 }
 
+/* Only with just the operands that each is known to have. */
 static bool line_run_extended(struct line_reading *reading, struct line_row *row)
 {
-    uint64_t length, opcode;
+    struct section_bytes operands;
+    uint64_t length, opcode, unused;
 
-    if (!line_take_number(&reading->program, &length) || !length ||
-        !section_take(&reading->program, 1, &opcode) || opcode == DW_LNE_define_file)
+    if (!line_take_number(&reading->program, &length))
         return false;
-    length--;
+    operands = reading->program;
+    if (!section_skip(&reading->program, length))
+        return false;
+    operands.left = (size_t)length;
+    if (!section_take(&operands, 1, &opcode))
+        return false;
     if (opcode == DW_LNE_set_address)
-        return length == ADDRESS_BYTES && section_take(&reading->program, length, &row->address);
-    if (opcode == DW_LNE_end_sequence) {
-        row->is_end = true;
-        line_add_row(reading->table, *row);
-        *row = FIRST_ROW;
-    }
-    return section_skip(&reading->program, length);
+        return operands.left == ADDRESS_BYTES &&
+               section_take(&operands, ADDRESS_BYTES, &row->address);
+    if (opcode == DW_LNE_set_discriminator)
+        return line_take_number(&operands, &unused) && !operands.left;
+    if (opcode != DW_LNE_end_sequence || operands.left)
+        return false;
+    row->is_end = true;
+    line_add_row(reading->table, *row);
+    *row = FIRST_ROW;
+    return true;
 }
 
 static bool line_run_standard(struct line_reading *reading, unsigned opcode, struct line_row *row)
@@ -290,7 +303,7 @@ static bool line_run_standard(struct line_reading *reading, unsigned opcode, str
     if (opcode == DW_LNS_copy) {
         line_add_row(reading->table, *row);
     } else if (opcode == DW_LNS_advance_pc) {
-        is_read = line_take_number(at, &number);
+        is_read = line_take_number(at, &number) && number <= UINT32_MAX;
         row->address += number * header->instruction_bytes;
     } else if (opcode == DW_LNS_advance_line) {
         is_read = line_take_leb(at, &number, true);

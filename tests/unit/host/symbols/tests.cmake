@@ -68,3 +68,4 @@ foreach(test resolve aranges line_table demangle jit jit_dump damage range_map s
 endforeach()
 
 tidemark_fuzz(jitdump LIBS tm_symbols tm_procfs tm_base)
+tidemark_fuzz(lines LIBS tm_symbols tm_procfs tm_base)
