@@ -3,6 +3,9 @@
 #include "aggregate/thread_totals.h"
 
 #include <stdlib.h>
+#include <string.h>
+#include "base/text.h"
+#include "model/figure_human.h"
 
 struct thread_totals_step {
     uint64_t ticks;
@@ -64,4 +67,13 @@ struct thread_storage threads_storage(const struct profile *profile)
     for (size_t i = 0; i < (threads ? threads : 1); i++)
         storage.total = figure_add(storage.total, storage.per_thread);
     return storage;
+}
+
+void thread_add_name(struct strbuf *out, const struct thread_metrics *thread)
+{
+    size_t length = strnlen(thread->name, sizeof thread->name);
+    text_add_safe(out, thread->name, length);
+    strbuf_addf(out, "%s%u", length ? " " : "", thread->tid);
+    if (figure_positive(thread->earlier_count))
+        strbuf_addf(out, " and %s earlier", figure_human_count(thread->earlier_count).text);
 }

@@ -1,9 +1,10 @@
-/* What the threads of a program add up to. */
+/* What the threads of a program add up to, and what a row of them is called. */
 #ifndef TIDEMARK_AGGREGATE_THREAD_TOTALS_H
 #define TIDEMARK_AGGREGATE_THREAD_TOTALS_H
 
 #include <stddef.h>
 #include <stdint.h>
+#include "base/strbuf.h"
 #include "profile/profile.h"
 
 /* All that allocated or freed: a row may stand for several. */
@@ -19,5 +20,8 @@ struct thread_storage {
     struct figure per_thread, image, total;
 };
 struct thread_storage threads_storage(const struct profile *profile);
+
+/* Adds "worker 4711" or "4711"; of a row that stands for several threads also "and 12 earlier". */
+void thread_add_name(struct strbuf *out, const struct thread_metrics *thread);
 
 #endif

@@ -14,18 +14,19 @@
 /* ---- Freed elsewhere ----------------------------------------------------------------------- */
 
 struct thread_name {
-    char text[48];
+    char text[64];
 };
 
 static struct thread_name rule_threads_name(const struct profile *profile, uint32_t index)
 {
     struct thread_name out;
     const struct thread_metrics *thread = &profile->threads[index];
+    const char *others = figure_positive(thread->earlier_count) ? " and others" : "";
     if (thread->name[0])
-        snprintf(out.text, sizeof out.text, "%.*s (%u)", (int)sizeof thread->name, thread->name,
-                 (unsigned)thread->tid);
+        snprintf(out.text, sizeof out.text, "%.*s (%u%s)", (int)sizeof thread->name, thread->name,
+                 (unsigned)thread->tid, others);
     else
-        snprintf(out.text, sizeof out.text, "thread %u", (unsigned)thread->tid);
+        snprintf(out.text, sizeof out.text, "thread %u%s", (unsigned)thread->tid, others);
     return out;
 }
 

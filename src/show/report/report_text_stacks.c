@@ -7,6 +7,7 @@
 #include <string.h>
 #include "base/text.h"
 #include "aggregate/thread_team.h"
+#include "aggregate/thread_totals.h"
 
 enum { CELL = 10, SHARE = 8, FRAMES = 10 };
 
@@ -100,13 +101,10 @@ static void report_text_stacks_add_thread(struct report_text *text, const struct
     const struct stack_peak *deepest = report_text_stacks_deepest_of(rows);
     struct strbuf line = STRBUF_INIT, title = STRBUF_INIT;
     strbuf_add_string(&title, "Stack of ");
-    if (rows->thread < profile->thread_count) {
-        const struct thread_metrics *thread = &profile->threads[rows->thread];
-        text_add_safe(&title, thread->name, strnlen(thread->name, sizeof thread->name));
-        strbuf_addf(&title, "%s%u", *thread->name ? " " : "", thread->tid);
-    } else {
+    if (rows->thread < profile->thread_count)
+        thread_add_name(&title, &profile->threads[rows->thread]);
+    else
         strbuf_add_char(&title, '?');
-    }
     strbuf_addf(&line, "%s (%llu bytes) at most, after %s", human_bytes(deepest->bytes).text,
                 (unsigned long long)deepest->bytes, human_duration(deepest->ticks).text);
     report_part_title(text, title.data, line.data);

@@ -151,10 +151,7 @@ static void report_text_threads_add_thread_name(struct strbuf *out, const struct
         strbuf_add_string(out, index == THREAD_TEAM_ALL ? TEAM : "?");
         return;
     }
-    const struct thread_metrics *thread = &profile->threads[index];
-    size_t length = strnlen(thread->name, sizeof thread->name);
-    text_add_safe(out, thread->name, length);
-    strbuf_addf(out, "%s%u", length ? " " : "", thread->tid);
+    thread_add_name(out, &profile->threads[index]);
 }
 
 static const struct text_column report_text_threads_exchange_columns[] = {
