@@ -129,18 +129,35 @@ static void details_take_device_level(void *context, const struct device_level *
 static const struct device_visitor details_device_visitor = {
     details_take_device_total, details_take_device_site, details_take_device_level};
 
+/* Adds a point to the `count` that were kept. Of several with one rounded time the highest and the
+ * last stay. Returns how many are kept now. */
+static uint32_t details_keep_point(struct curve_point *points, uint32_t count,
+                                   struct curve_point point)
+{
+    bool same = count && points[count - 1].ticks == point.ticks;
+    if (same && count > 1 && points[count - 2].ticks == point.ticks)
+        count--; /* the last so far, below the highest */
+    if (same && points[count - 1].bytes <= point.bytes)
+        count--;
+    points[count] = point;
+    return count + 1;
+}
+
 static void details_take_curve(void *context, const struct curve *curve)
 {
     const struct replay_details_taking *taking = context;
-    size_t first = taking->details->point_count;
-    struct curve_point *points = NEXT(taking->details, point, curve->count);
+    struct details *details = taking->details;
+    size_t first = details->point_count;
+    struct curve_point *points = NEXT(details, point, curve->count);
+    struct curve *taken = NEXT(details, curve, 1);
+    *taken = *curve;
+    taken->count = 0;
     for (uint32_t i = 0; i < curve->count; i++) {
         uint64_t time_ns = clock_moment_ns(taking->scale, curve->points[i].ticks);
-        points[i] =
-            (struct curve_point){time_ns - time_ns % taking->grain_ns, curve->points[i].bytes};
+        struct curve_point point = {time_ns - time_ns % taking->grain_ns, curve->points[i].bytes};
+        taken->count = details_keep_point(points, taken->count, point);
     }
-    struct curve *taken = NEXT(taking->details, curve, 1);
-    *taken = *curve;
+    details->point_count = first + taken->count;
     taken->stretch_ticks = clock_span_ns(taking->scale, curve->stretch_ticks);
     taken->points = (const struct curve_point *)first; /* the array may still move */
 }

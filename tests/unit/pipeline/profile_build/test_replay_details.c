@@ -9,7 +9,7 @@
 #include "profile_build/replay_details.h"
 #include "wire/wire.h"
 
-enum { START = 1000, LIVES = 4000 };
+enum { START = 1000, LIVES = 4000, STEP_BYTES = 4 << 20 };
 
 /* Blocks of 8 to 64 bytes that live for 0 to 39 ticks, of 0.385 ns. */
 static struct replay *replay_of_short_lives(void)
@@ -65,10 +65,45 @@ static void bins_of_one_nanosecond_are_one(void **state)
     replay_free(replay);
 }
 
+/* Three large blocks come and go, a tick apart, and one stays in the end. */
+static struct replay *replay_of_steps(void)
+{
+    static const struct {
+        uint64_t kind, block;
+    } steps[] = {{WIRE_MALLOC, 1}, {WIRE_MALLOC, 2}, {WIRE_MALLOC, 3},
+                 {WIRE_FREE, 3},   {WIRE_FREE, 2},   {WIRE_MALLOC, 2},
+                 {WIRE_FREE, 2},   {WIRE_FREE, 1},   {WIRE_MALLOC, 4}};
+    struct replay *replay = replay_new(START, 0.001);
+    uint32_t thread = replay_thread_begin(replay, 1, START);
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+        uint64_t record[4] = {steps[i].kind << 56 | steps[i].block << 24, START + 1 + i, STEP_BYTES,
+                              wire_detail(1, 0, 0)};
+        replay_records(replay, thread, record, steps[i].kind == WIRE_FREE ? 16 : sizeof record);
+    }
+    return replay;
+}
+
+static void of_points_of_one_time_the_highest_and_the_last_stay(void **state)
+{
+    (void)state;
+    struct replay *replay = replay_of_steps();
+    struct details details;
+    details_take(&details, replay, (struct clock_scale){START, 0.001});
+    assert_int_equal(details.curve_count, 1);
+    assert_int_equal(details.curves[0].count, 2);
+    assert_int_equal(details.point_count, 2);
+    assert_int_equal(details.points[0].ticks, details.points[1].ticks);
+    assert_int_equal(details.points[0].bytes, 3 * STEP_BYTES);
+    assert_int_equal(details.points[1].bytes, STEP_BYTES);
+    details_release(&details);
+    replay_free(replay);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bins_of_one_nanosecond_are_one),
+        cmocka_unit_test(of_points_of_one_time_the_highest_and_the_last_stay),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
