@@ -1,6 +1,6 @@
 /* Builds the call tree from main() down (top_down.h). Nodes are numbered in a table with open
- * addressing by (parent, function). Values are added to parents in one pass from the last node to
- * the first. */
+ * addressing by (parent, function), but for the newest child of each. Values are added to parents
+ * in one pass from the last node to the first. */
 #include "aggregate/top_down.h"
 
 #include <errno.h>
@@ -37,7 +37,7 @@ struct builder {
     const struct profile *profile;
     const bool *hidden;
     struct top_down *tree;
-    struct map children; /* of nodes of the tree, by parent and key */
+    struct map children; /* of nodes of the tree, by parent and key; not the newest of a parent */
     uint32_t *node_of;   /* by node of the profile */
 };
 
@@ -46,20 +46,46 @@ static uint64_t top_down_hash(uint32_t parent, uint32_t key)
     return hash_u64((uint64_t)parent << 32 | key);
 }
 
+/* The child of `parent` for a function; 0: none. Most nodes have one child. It is the newest, which
+ * is found without the table, so the table has as many entries as the tree has leaves. */
+static uint32_t top_down_find_child(const struct builder *builder, uint32_t parent, uint32_t key)
+{
+    const struct top_down_node *nodes = builder->tree->nodes;
+    uint32_t newest = nodes[parent].first_child, found;
+    if (!newest || nodes[newest].key == key)
+        return newest;
+    if (!nodes[newest].next)
+        return 0;
+    for (struct map_probe probe = map_probe(&builder->children, top_down_hash(parent, key));
+         map_next(&probe, &found);)
+        if (nodes[found].parent == parent && nodes[found].key == key)
+            return found;
+    return 0;
+}
+
+/* Makes room for a child of `parent`, and puts its newest one so far into the table. */
+static bool top_down_make_room(struct builder *builder, uint32_t parent)
+{
+    struct top_down *tree = builder->tree;
+    if (!array_make_room(&tree->nodes, &tree->capacity, tree->count, sizeof *tree->nodes))
+        return false;
+    uint32_t newest = tree->nodes[parent].first_child;
+    return !newest ||
+           map_try_add(&builder->children, top_down_hash(parent, tree->nodes[newest].key), newest);
+}
+
 /* 0: out of memory. */
 static uint32_t top_down_child_for(struct builder *builder, uint32_t parent, uint32_t code,
                                    uint32_t line)
 {
     struct top_down *tree = builder->tree;
-    uint32_t key = function_key(builder->profile, code, line), found;
-    for (struct map_probe probe = map_probe(&builder->children, top_down_hash(parent, key));
-         map_next(&probe, &found);)
-        if (tree->nodes[found].parent == parent && tree->nodes[found].key == key)
-            return found;
-    uint32_t made = (uint32_t)tree->count;
-    if (!array_make_room(&tree->nodes, &tree->capacity, tree->count, sizeof *tree->nodes) ||
-        !map_try_add(&builder->children, top_down_hash(parent, key), made))
+    uint32_t key = function_key(builder->profile, code, line);
+    uint32_t found = top_down_find_child(builder, parent, key);
+    if (found)
+        return found;
+    if (!top_down_make_room(builder, parent))
         return 0;
+    uint32_t made = (uint32_t)tree->count++;
     tree->nodes[made] = (struct top_down_node){.key = key,
                                                .code = code,
                                                .line = line,
@@ -68,7 +94,6 @@ static uint32_t top_down_child_for(struct builder *builder, uint32_t parent, uin
                                                .inclusive = figure_of(0),
                                                .exclusive = figure_of(0)};
     tree->nodes[parent].first_child = made;
-    tree->count++;
     return made;
 }
 
