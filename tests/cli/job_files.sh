@@ -175,3 +175,5 @@ damaged "data = data[:100]"
 damaged "data = b'nonsense'"
 damaged "data = b''"
 damaged "data += data[16:]" # each row stands twice
+listed() { tidemark report --json "$1" | jq -c '[.rows, (.programs | map(.processes) | add)]'; }
+[ "$(listed runs/d/node.*.session.tmk)" = "$(listed "$node")" ] && echo "and is listed once"

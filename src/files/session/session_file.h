@@ -93,16 +93,17 @@ struct session {
 /* Does a file begin like that? */
 bool session_is_head(const void *head, size_t bytes);
 bool session_is_file(const char *path); /* false if it cannot be read */
-/* Reads all of it and distrusts everything. What is damaged is left out and counted. 0 or -errno
- * with a sentence. */
+/* Reads all of it and distrusts everything. What is damaged is left out and counted, and a row that
+ * stands twice is listed once. 0 or -errno with a sentence. */
 int session_read(struct session **out, const char *path);
 /* The same, but of a file of whole profiles none of them is read: only what is before each. A file
- * with other rows, or in which none can be found, is read by session_read(). */
+ * with other rows is read by session_read(). */
 int session_list(struct session **out, const char *path);
 /* Reads the body of an entry that session_list() has left out. Then it is there until the next
  * call. 0 or -errno with a sentence. */
 int session_load(struct session *session, size_t number);
-/* The row whose whole profile begins there in the file; false: there is none. */
+/* The row whose whole profile begins there in the file, for session_load(): a number beyond `count`
+ * is that of a row that stands twice. false: there is none. */
 bool session_find_body(const struct session *session, uint64_t at, size_t *number);
 void session_free(struct session *session);
 /* NULL: the file does not have it. */

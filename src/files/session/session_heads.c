@@ -1,7 +1,7 @@
 /* Lists a session file of whole profiles (session_file.h) by what is before each profile: a read of
  * a few kilobytes for a row of hundreds. Where that does not lead to a row, the next one is looked
- * for, a piece of the file at a time. Where other rows are in it, or no whole profile is found, all
- * of the file is read (session_reader.c). */
+ * for, a piece of the file at a time. A file with other rows is read into memory as a whole
+ * (session_reader.c). */
 #include <endian.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -85,15 +85,42 @@ static int session_heads_take(struct session *session, struct session_heads *hea
     return 0;
 }
 
-/* Is there a record that is no whole profile, by its kind? Then this is another kind of file. */
+static bool session_heads_has_hash(struct session_heads *heads, uint64_t at, uint64_t bytes,
+                                   uint64_t hash)
+{
+    XXH64_state_t *state = XXH64_createState();
+    bool is = state && XXH64_reset(state, 0) == XXH_OK;
+    while (is && bytes) {
+        size_t some = bytes < HEADS_FIRST_BYTES ? (size_t)bytes : HEADS_FIRST_BYTES;
+        is = session_heads_read(heads, at, some) == 0 &&
+             XXH64_update(state, heads->buffer, some) == XXH_OK;
+        at += some;
+        bytes -= some;
+        heads->vain_bytes += some;
+    }
+    is = is && XXH64_digest(state) == hash;
+    XXH64_freeState(state);
+    return is;
+}
+
+/* A row or a layout of another kind of session file? */
+static bool session_heads_is_kind_of_other(const struct session_record *record)
+{
+    uint32_t kind = le32toh(record->kind);
+    return (kind == SESSION_RECORD_ROW || kind == SESSION_RECORD_LAYOUT) &&
+           le32toh(record->bytes) <= SESSION_RECORD_BYTES_MAX;
+}
+
+/* Is there a whole record of that kind? */
 static bool session_heads_is_other(struct session_heads *heads, uint64_t at)
 {
-    struct session_record record = {.kind = 0};
+    struct session_record record;
     if (heads->file_bytes - at < sizeof record || session_heads_read(heads, at, sizeof record))
         return false;
     memcpy(&record, heads->buffer, sizeof record);
-    uint32_t kind = le32toh(record.kind);
-    return kind == SESSION_RECORD_ROW || kind == SESSION_RECORD_LAYOUT;
+    uint64_t left = heads->file_bytes - at - sizeof record, bytes = le32toh(record.bytes);
+    return session_heads_is_kind_of_other(&record) && bytes <= left &&
+           session_heads_has_hash(heads, at + sizeof record, bytes, le64toh(record.hash));
 }
 
 /* Does the file end within what a row has before its profile, or before that can be told? */
@@ -108,16 +135,18 @@ static bool session_heads_ends_in(struct session_heads *heads, uint64_t at)
     memcpy(&record, heads->buffer, sizeof record);
     size_t beginning = session_whole_beginning(heads->buffer + sizeof record, there - sizeof record,
                                                (size_t)le32toh(record.bytes));
-    return le32toh(record.kind) == SESSION_RECORD_WHOLE &&
-           beginning > heads->file_bytes - at - sizeof record;
+    uint64_t left = heads->file_bytes - at - sizeof record;
+    return session_heads_is_kind_of_other(&record)
+               ? le32toh(record.bytes) > left
+               : le32toh(record.kind) == SESSION_RECORD_WHOLE && beginning > left;
 }
 
 /* ---- After damage -------------------------------------------------------------------------- */
 
-/* The first place from `at` on where bytes stand as at the beginning of a row, or the file's end */
-static int session_heads_find_kind(struct session_heads *heads, uint64_t *at)
+/* The first place from *at on where such a record may begin, or the file's end. */
+static int session_heads_find_kind(struct session_heads *heads, uint32_t wanted, uint64_t *at)
 {
-    const uint32_t kind = htole32(SESSION_RECORD_WHOLE);
+    const uint32_t kind = htole32(wanted);
     while (heads->file_bytes - *at >= sizeof kind) {
         size_t there = session_heads_first_bytes(heads, *at);
         int error = session_heads_read(heads, *at, there);
@@ -163,7 +192,7 @@ static int session_heads_skip(struct session *session, struct session_heads *hea
     for (;; next++) {
         bool is_vain = heads->vain_bytes / HEADS_VAIN_LENGTHS > heads->file_bytes;
         next = is_vain || next > heads->file_bytes ? heads->file_bytes : next;
-        error = session_heads_find_kind(heads, &next);
+        error = session_heads_find_kind(heads, SESSION_RECORD_WHOLE, &next);
         uint64_t behind = next;
         if (error || next == heads->file_bytes)
             break;
@@ -181,6 +210,19 @@ static int session_heads_skip(struct session *session, struct session_heads *hea
     return error;
 }
 
+/* Where no whole profile was found: is it a file of other rows whose first record is damaged? */
+static bool session_heads_find_other(struct session_heads *heads)
+{
+    heads->vain_bytes = 0;
+    for (uint64_t at = sizeof(struct session_header);; at++) {
+        if (heads->vain_bytes / HEADS_VAIN_LENGTHS > heads->file_bytes ||
+            session_heads_find_kind(heads, SESSION_RECORD_ROW, &at) || at >= heads->file_bytes)
+            return false;
+        if (session_heads_is_other(heads, at))
+            return true;
+    }
+}
+
 /* ---- All of it ----------------------------------------------------------------------------- */
 
 static int session_heads_take_all(struct session *session, struct session_heads *heads)
@@ -194,7 +236,9 @@ static int session_heads_take_all(struct session *session, struct session_heads 
         if (error == -EAGAIN && !session_heads_is_other(heads, at))
             error = session_heads_skip(session, heads, &at);
     }
-    return error ? error : session->count ? 0 : -EAGAIN;
+    if (!error && !session->count && session->lost_bytes && session_heads_find_other(heads))
+        return -EAGAIN;
+    return error ? error : session_twins_put_behind(session);
 }
 
 static int session_heads_list(struct session *session, const char *path)
@@ -253,7 +297,7 @@ int session_load(struct session *session, size_t number)
     struct session_entry *entry = &session->entries[number];
     if (entry->body)
         return 0;
-    for (size_t i = 0; i < session->count && own->loaded; i++)
+    for (size_t i = 0; i < own->all_count && own->loaded; i++)
         if (session->entries[i].body == own->loaded)
             session->entries[i].body = NULL;
     free(own->loaded);

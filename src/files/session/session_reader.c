@@ -294,6 +294,16 @@ int session_reader_check_header(const void *head, size_t bytes, const char *path
     return 0;
 }
 
+/* Before all of it is read. */
+static int session_reader_check_first(int fd, const char *path)
+{
+    struct session_header header;
+    ssize_t got = whole_read_at(fd, &header, sizeof header, 0);
+    if (got < 0)
+        return error_set((int)got, "cannot read %s: %s", path, strerror((int)-got));
+    return session_reader_check_header(&header, (size_t)got, path);
+}
+
 static int session_reader_read(struct session *session, const char *path)
 {
     struct stat status;
@@ -303,14 +313,18 @@ static int session_reader_read(struct session *session, const char *path)
                          fd == -EINVAL ? "it is no regular file" : strerror(-fd));
     session->being_written =
         alive_is_locked(fd); /* before it is read: then a cut row is no damage */
-    int error = session_reader_fill(session->own, fd);
+    int error = session_reader_check_first(fd, path);
+    if (!error) {
+        error = session_reader_fill(session->own, fd);
+        if (error)
+            error_set(error, "cannot read %s: %s", path, strerror(-error));
+    }
     close(fd);
-    if (error)
-        return error_set(error, "cannot read %s: %s", path, strerror(-error));
-    error = session_reader_check_header(session->own->image, session->own->bytes, path);
     if (error)
         return error;
     error = session_reader_read_records(session);
+    if (!error)
+        error = session_twins_put_behind(session);
     return error ? error_set(error, "out of memory while reading %s", path) : 0;
 }
 
@@ -332,7 +346,7 @@ int session_read(struct session **out, const char *path)
 
 bool session_find_body(const struct session *session, uint64_t at, size_t *number)
 {
-    for (size_t i = 0; i < session->count; i++)
+    for (size_t i = 0; i < session->own->all_count; i++)
         if (session->entries[i].is_whole && session->entries[i].body_at == at) {
             *number = i;
             return true;

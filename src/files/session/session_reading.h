@@ -24,8 +24,9 @@ struct session_private {
     size_t text_count, text_room;
     struct session_layout_entry *layouts;
     size_t layout_count, layout_room;
-    char *path;   /* of a file that was only listed; else NULL */
-    void *loaded; /* the body that was asked for last */
+    size_t all_count; /* of entries, with those behind `count` (session_twins_put_behind()) */
+    char *path;       /* of a file that was only listed; else NULL */
+    void *loaded;     /* the body that was asked for last */
 };
 
 /* Adds the row whose content begins at `at`: `bytes` of it are there, and `all` are in the file,
@@ -40,6 +41,10 @@ size_t session_whole_beginning(const unsigned char *content, size_t bytes, size_
 /* Is room that has so many zeros, and behind them these bytes, that of a row whose profile was
  * written and whose beginning was not? */
 bool session_reader_is_before_profile(uint64_t zeros, const unsigned char *at, size_t bytes);
+
+/* Rows that stand twice are listed once: the others come behind the first `count`, where only the
+ * reader sees them. 0 or -ENOMEM. */
+int session_twins_put_behind(struct session *session);
 
 /* 0 or -errno with a sentence. */
 int session_reader_check_header(const void *head, size_t bytes, const char *path);

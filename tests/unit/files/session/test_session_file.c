@@ -86,11 +86,16 @@ static void check_row(const struct session_entry *entry, int pid)
         assert_int_equal(((const unsigned char *)entry->body)[i], pid & 0xff);
 }
 
+/* Both ways to read it find the same. */
 static struct session *read_session(const char *name)
 {
-    struct session *session;
-    if (session_read(&session, scratch(name)))
+    struct session *session, *listed;
+    if (session_read(&session, scratch(name)) || session_list(&listed, scratch(name)))
         fail_msg("%s", error_text());
+    assert_int_equal(listed->count, session->count);
+    assert_int_equal(listed->lost_bytes, session->lost_bytes);
+    assert_int_equal(listed->cut, session->cut);
+    session_free(listed);
     return session;
 }
 

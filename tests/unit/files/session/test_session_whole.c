@@ -152,14 +152,44 @@ static void damage_before_a_profile_costs_that_row_alone(void **state)
     session_free(session);
 }
 
-/* 64 profiles of a MiB each, of which one has a damaged head: memory for one of them would be too
- * much. */
-static void a_damaged_file_is_not_read_into_memory(void **state)
+/* The second one's profile is another's model: it is not listed, and can be read. */
+static void a_row_that_stands_twice_is_listed_once(void **state)
 {
-    enum { LARGE = 1 << 20, MANY = 64, ROOM = 8 << 20 };
-    struct rlimit before, less;
     struct session *session;
+    struct session_whole_file *file = open_new("twice");
+    struct session_row row = row_of(1), later = row_of(1);
+    char profile[PROFILE_BYTES];
+    uint64_t at[4];
+    size_t number;
     (void)state;
+    later.start_unix_ns++;
+    for (int i = 0; i < 4; i++) {
+        struct session_whole_body body = {profile, sizeof profile - (i == 3), i == 2 ? at[1] : 0};
+        fill(profile, i);
+        assert_int_equal(session_whole_append(file, i == 2 ? &later : &row,
+                                              i < 3 ? "said" : "other", &body, &at[i]),
+                         0);
+    }
+    session_whole_close(file);
+    assert_int_equal(session_list(&session, scratch("twice")), 0);
+    assert_int_equal(session->count, 3);
+    assert_int_equal(session->lost_bytes, 0);
+    assert_int_equal(session->entries[0].body_at, at[0]);
+    assert_int_equal(session->entries[1].body_at, at[2]);
+    assert_int_equal(session->entries[2].body_at, at[3]);
+    assert_true(session_find_body(session, session->entries[1].model_at, &number));
+    assert_int_equal(session_load(session, number), 0);
+    assert_int_equal(*(const char *)session->entries[number].body, 1);
+    assert_int_equal(session_load(session, 0), 0); /* then the other is not there any more */
+    assert_null(session->entries[number].body);
+    session_free(session);
+}
+
+enum { LARGE = 1 << 20, MANY = 64 };
+
+/* 64 profiles of a MiB each. How large a row is. */
+static off_t write_large_rows(void)
+{
     struct session_whole_file *file = open_new("large");
     char *profile = calloc(1, LARGE);
     struct session_whole_body body = {profile, LARGE, 0};
@@ -171,20 +201,51 @@ static void a_damaged_file_is_not_read_into_memory(void **state)
     }
     free(profile);
     session_whole_close(file);
-    off_t each = (size_of("large") - 16) / MANY;
-    change("large", 16 + 5 * each + 40, "damage", 6);
-    change("large", 16 + 9 * each, "no kind", 7);
+    return (size_of("large") - 16) / MANY;
+}
+
+/* With memory for no more than a few of them. */
+static int list_in_little_memory(struct session **session)
+{
+    struct rlimit before, less;
     getrlimit(RLIMIT_DATA, &before);
     less = before;
-    less.rlim_cur = ROOM;
+    less.rlim_cur = 8 << 20;
     setrlimit(RLIMIT_DATA, &less);
-    int error = session_list(&session, scratch("large"));
+    int error = session_list(session, scratch("large"));
     setrlimit(RLIMIT_DATA, &before);
-    assert_int_equal(error, 0);
+    return error;
+}
+
+static void a_damaged_file_is_not_read_into_memory(void **state)
+{
+    struct session *session;
+    off_t each = write_large_rows();
+    (void)state;
+    change("large", 16 + 5 * each + 40, "damage", 6);
+    change("large", 16 + 9 * each, "no kind", 7);
+    assert_int_equal(list_in_little_memory(&session), 0);
     assert_int_equal(session->count, MANY - 2);
     assert_int_equal(session->lost_bytes, 2 * each);
     assert_false(session->cut);
     session_free(session);
+    unlink(scratch("large"));
+}
+
+static void nor_is_one_without_a_readable_row(void **state)
+{
+    struct session *session;
+    off_t each = write_large_rows(), all = size_of("large");
+    (void)state;
+    for (int i = 0; i < MANY; i++)
+        change("large", 16 + i * each + 40, "damage", 6);
+    assert_int_equal(list_in_little_memory(&session), 0);
+    assert_int_equal(session->count, 0);
+    assert_int_equal(session->lost_bytes, all - 16);
+    session_free(session);
+    change("large", 0, "something", 9);
+    assert_int_equal(list_in_little_memory(&session), -EBADMSG);
+    assert_non_null(strstr(error_text(), "is no session file"));
     unlink(scratch("large"));
 }
 
@@ -355,6 +416,8 @@ int main(void)
         cmocka_unit_test(a_file_that_is_there_is_left_alone),
         cmocka_unit_test(damage_before_a_profile_costs_that_row_alone),
         cmocka_unit_test(a_damaged_file_is_not_read_into_memory),
+        cmocka_unit_test(nor_is_one_without_a_readable_row),
+        cmocka_unit_test(a_row_that_stands_twice_is_listed_once),
         cmocka_unit_test(damage_in_a_profile_is_for_its_reader),
         cmocka_unit_test(a_length_that_leads_astray_costs_that_row_alone),
         cmocka_unit_test(a_file_that_was_cut_off_has_all_before),
