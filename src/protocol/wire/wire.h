@@ -23,7 +23,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#define WIRE_MAGIC           0x4a5558414d444954ull /* changes with the layout */
+#define WIRE_MAGIC           0x4b5558414d444954ull /* changes with the layout */
 #define WIRE_CHUNK_BYTES     (1u << 20)
 #define WIRE_MAX_CHUNKS      16384u /* 16 GiB */
 #define WIRE_RINGS_PER_CHUNK (WIRE_CHUNK_BYTES / sizeof(struct wire_ring))
