@@ -82,8 +82,8 @@ static void jit_dump_add_code(struct jit_dump *dump, const struct jit_dump_code 
 
 /* The lines of the DEBUG_INFO in front of this code. V8's are not taken: of what it has compiled
  * with inlined functions the lines are of one file and the file is another's, and where nothing is
- * inlined the file's name reads like freed memory of V8's (node 20.20). The code's name says where its
- * function begins. */
+ * inlined the file's name reads like freed memory of V8's (node 20.20). The code's name says where
+ * its function begins. */
 static void jit_dump_take_lines(struct jit_dump *dump, struct jit_dump_code *code, bool is_v8)
 {
     if (dump->pending_count && dump->pending_start == code->start && !is_v8) {
