@@ -784,7 +784,7 @@ static void facts_add_scripts_of_pages(struct strbuf *out, const struct profile 
     if (language && profile->pages)
         strbuf_addf(out,
                     "call paths have no functions of scripts: %s's frames are not read with "
-                    "--events=pages, and without it they are\n",
+                    "--events=pages\n",
                     language);
 }
 

@@ -921,22 +921,23 @@ static void profile_reader_read_trunk(struct reader *reader)
     profile_reader_read_timeline(reader);
 }
 
-static void profile_reader_read_tables(struct reader *reader)
+static void profile_reader_read_all(struct reader *reader, void (*read_detail)(struct reader *))
 {
     profile_reader_read_trunk(reader);
     if (!reader->no_memory)
-        detail_read(reader);
+        read_detail(reader);
     if (!reader->no_memory)
         profile_reading_region_sites(reader);
 }
 
+static void profile_reader_read_tables(struct reader *reader)
+{
+    profile_reader_read_all(reader, detail_read);
+}
+
 static void profile_reader_read_figures(struct reader *reader)
 {
-    profile_reader_read_trunk(reader);
-    if (!reader->no_memory)
-        detail_read_figures(reader);
-    if (!reader->no_memory)
-        profile_reading_region_sites(reader);
+    profile_reader_read_all(reader, detail_read_figures);
 }
 
 static void profile_reader_read_sums(struct reader *reader)
